@@ -7,13 +7,15 @@ const EXTENSION = new RegExp("(?<=^[^;]+)[.](?:[sx]?html|htm|php[345]?|phtml|asp
 const INDEX = /^(?:index|default|home|main)\.(?:html?|php[345]?|aspx?|jsp|cgi|cfm|shtml|phtml)$/i;
 const PARTS = [".groups", ".group", "", ".number", ".tail", ".ext"], MOST = 64, DEEPEST = 24; // parameters, segments
 const DEEP = /^((?:\/+[^/]+){23}\/+(?=[^/])|.*)(.*)$/; // 23 segments and the rest as the last one, else all and nothing
-// Origin, path, query and fragment; the same where the path goes on in the first parameter; a path that ends in a name
-// and a number (/category/3/start-30), or in a word or file (/a/b/view/, /a/b/all.html); a number inside a segment.
+// Origin, path, query and fragment; the same where the path goes on in the first parameter; paths that end in a name
+// and a number (/3/start-30), a word or file (/a/view/, /a/all.html), a joined word (/a-print); a number in a segment.
 const URL = /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/;
 const QUERY_PATH = /^([^:]*:\/\/[^/?#]*)([^?#]*\?[^/=&#]*\/+[^/;=&#][^=&#]*)(?:&([^#]*))?(?:#(.*))?$/;
 const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
-const ENDING = /^((?:\/[^/]+){1,22})(\/)([^/;.]+(?=\/?$)|[^/;]+$)(\/?)$/;
+const ENDING = /^((?:\/[^/]+){1,22})(\/)(?!\*)([^/;.]+(?=\/?$)|[^/;]+$)(\/?)$/;
+const JOINED = /^((?:\/[^/]+){0,22}\/[^/;]+)([-_.,~])([A-Za-z]+)$/;
 const INNER_NUMBER = /^([A-Za-z][A-Za-z_.-]{0,19}[-_])([0-9]+)(?=[-_].)/;
+const file = (path) => /[^/]*$/.exec(path)[0]; // the last segment
 const origin = (url) => (SAFE.test(url) && !ESCAPES.test(url) ? URL.exec(url)[1] : null);
 const rank = (order, name) => order.lastIndexOf(name) + 1 || order.length + 1;
 const usual = (order) => (a, b) => rank(order, a) - rank(order, b) || (a > b) - (a < b);
@@ -41,16 +43,19 @@ function cut(url, site) {
   const pairs = new Map([["scheme", before.split("://")[0]], ["host", before.split("://")[1]]]);
   const [, above, , word, behind] = ENDING.exec(path) ?? [];
   const ending = site.endings?.includes(word) && ["", above + (word.includes(".") ? "/" : behind), "/", word];
-  const end = ending || (site.numbered_end ? NUMBERED_END.exec(path) : null);
+  const ext = EXTENSION.exec(file(path))?.[0] ?? "";
+  const [, rest, joint, tail] = JOINED.exec(path.slice(0, path.length - ext.length)) ?? [];
+  const tied = site.endings?.includes(`*${joint}${tail}`) && !INDEX.test(file(rest + ext));
+  const tie = joint + (!ext && EXTENSION.test(file(rest ?? "")) ? "//" : "/");
+  const end = ending || (site.numbered_end && NUMBERED_END.exec(path)) || (tied && ["", rest + ext, tie, tail]);
   const [body, semicolons] = end ? [end[1]] : /^(.*?)(?:;([^/]*))?$/.exec(path).slice(1);
   const [, front, deep] = DEEP.exec(body);
   const segments = [...(front.match(/[^/]+/g) ?? []), ...(deep ? [deep] : [])];
   const doubled = front.split(/[^/]+/).flatMap((slashes, i) => [...slashes.slice(1)].map(() => i));
   if (doubled.length) pairs.set("double slash", doubled.join("."));
   const slash = segments.length > 0 && !deep && front.endsWith("/");
-  const isIndex = !slash && INDEX.test(segments.at(-1) ?? "");
-  if (isIndex) pairs.set("index", segments.pop());
-  if (slash || (isIndex && segments.length)) pairs.set("trailing slash", "/");
+  if (!slash && INDEX.test(segments.at(-1) ?? "")) pairs.set("index", segments.pop());
+  if (slash || (pairs.has("index") && segments.length)) pairs.set("trailing slash", "/");
   pairs.set("depth", String(segments.length));
   const extension = pairs.has("trailing slash") ? null : `path${segments.length - 1}.ext`;
   const cells = segments.flatMap((segment, i) => parts(segment, site).map((text, n) => [`path${i}${PARTS[n]}`, text]));
@@ -71,25 +76,24 @@ function cut(url, site) {
   return pairs;
 }
 // 2. The URL of key-value pairs.
-function compose(pairs, site) {
-  const get = (key) => pairs.get(key) ?? "";
+function compose(pairs, site, get = (key) => pairs.get(key) ?? "") {
   const count = (text) => Math.min(Number(text.replace(/[^0-9]/g, "")), DEEPEST + 1);
   const [depth, doubled] = [count(get("depth")), get("double slash") ? get("double slash").split(".").map(count) : []];
   const slashes = (place) => "/" + "/".repeat(doubled.filter((at) => at === place).length);
   const kind = (of) => [...pairs].flatMap(([key, value]) => key.startsWith(of) ? [[key.slice(of.length), value]] : []);
   let url = `${get("scheme")}://${get("host")}`;
   for (let i = 0; i < depth; i++) url += slashes(i) + PARTS.map((part) => get(`path${i}${part}`)).join("");
-  url += get("ext");
+  const joined = (end) => kind("param ").map(([n, of]) => (end.test(n) ? n.replace(/\/+$/, "") + of : "")).join("");
+  url += joined(/^[^/]+\/$/) + get("ext") + joined(/^[^/]+\/\/$/);
   const last = kind("param /").map(([name, value]) => "/" + name + value).join("");
   const [isBefore, isFile] = [!depth || pairs.has("index"), kind("param /").some(([, value]) => value.includes("."))];
   const isOpen = isBefore || (pairs.has("trailing slash") && !pairs.has("ext") && !isFile);
   url += (isBefore ? "" : last) + (isOpen ? slashes(depth) : "") + get("index") + (isBefore ? last : "");
-  url += kind("param ").map(([n, of]) => (n[0] === "/" ? "" : `;${n}${of}`)).join("");
+  url += kind("param ").map(([n, of]) => (/^\/|^[^/]+\/\/?$/.test(n) ? "" : `;${n}${of}`)).join("");
   const query = ordered(kind("query ").sort(([a], [b]) => usual(site.order)(a, b)), pairs.get("order")?.split("&"));
   let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
   const separator = () => (/[&;]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
-  const all = query.length ? [query.join("&").replace(/&/g, separator)] : [];
-  all.push(...kind("whole query").map(([, value]) => value));
+  const all = [query.join("&").replace(/&/g, separator), ...kind("whole query").flat().slice(1)].slice(+!query.length);
   const mark = site.query_path && url.includes("?") ? "&" : "?";
   if (all.length || (pairs.has("empty query") && mark === "?")) url += mark + all.join("&");
   return url + (pairs.has("fragment") ? "#" + get("fragment") : "");
@@ -99,8 +103,7 @@ function ordered(query, names = []) {
   const left = new Map(query.map(([name, value]) => [name, value.split("&" + written(name))]));
   const placed = names.flatMap((name, i) => {
     if (!left.get(name)?.length && !new Map(query).get(name)?.endsWith(name)) return [];
-    const values = left.get(name).splice(0, names.includes(name, i + 1) ? 1 : Infinity);
-    return [written(name) + values.join("&" + written(name))];
+    return [written(name) + left.get(name).splice(0, names.includes(name, i + 1) ? 1 : 1e9).join("&" + written(name))];
   });
   return [...placed, ...query.flatMap(([name, value]) => (names.includes(name) ? [] : [written(name) + value]))];
 }
@@ -126,8 +129,7 @@ const FUNCTIONS = { // what is replaced, and what by
 const FITS = { query: /^[^&#+]*$/, param: /^[^/?#;]+$/, host: /^[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*$/ };
 const fits = (value, key) => (FITS[key.split(" ")[0]] ?? /^(?!\.\.?$)[^/?#;&+]+$/).test(value);
 // 4. A rule: the pairs that it makes of pairs, or null where it does nothing.
-function act(rule, pairs, here, origins) {
-  const value = (key) => (key === "section" ? here : pairs.get(key));
+function act(rule, pairs, here, origins, value = (key) => (key === "section" ? here : pairs.get(key))) {
   const holds = (test) => (test.present === false) === (value(test.key) === undefined) &&
     (test.in?.includes(value(test.key)) ?? true) && !test.not_in?.includes(value(test.key));
   const known = rule.when.filter((test) => test.present !== false).map((test) => test.key);
@@ -168,12 +170,10 @@ class Site {
     const excepted = without ? undefined : this.except.get(identity(pairs));
     return excepted ? this.run(url, excepted) : pairs;
   }
-  reduce(url) {
-    const pairs = this.run(url);
+  reduce(url, pairs = this.run(url)) {
     const [twin, isValue] = this.mirrors.map((mirror) => moved(compose(pairs, this), mirror)).find(Boolean) ?? [];
     if (!this.origins.includes(origin(twin))) return pairs;
-    const there = this.run(twin);
-    return isValue && compose(there, this) !== twin ? pairs : there;
+    return isValue && compose(this.run(twin), this) !== twin ? pairs : this.run(twin);
   }
   result(url, pairs = this.reduce(url)) {
     const hits = ({ key, absent, text = "", numbers, others }) => {

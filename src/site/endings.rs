@@ -1,9 +1,10 @@
-//! Last segments behind which a page is the same as without them, at any depth: `view` of `/a/b/view`, `amp` of
-//! `/news/title/amp/`.
+//! Words at the end of a path behind which a page is the same as without them, at any depth: `view` of `/a/b/view`,
+//! `amp` of `/news/title/amp/`, `-print` of `/news/title-print.html`.
 
 use super::{Thresholds, Training};
 use crate::model::hash64;
-use crate::url::{Endings, segment};
+use crate::url::Endings;
+use crate::url::segment::{self, Tail};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,10 +17,10 @@ struct Word {
     different: BTreeSet<u32>,
 }
 
-/// The last segments that enough clusters hold with and without them, and that few clusters hold beside another page
-/// above; of more than [`Endings::MOST`] those of most clusters, ties by bytes. Sorted. O(bytes of the sample), and the
-/// clusters of each path.
-pub fn find(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<String> {
+/// The last segments, and words joined to one, that enough clusters hold with and without them, and that few clusters
+/// hold where the page without them is another; of more than [`Endings::MOST`] those of most clusters, ties by bytes.
+/// Sorted. O(bytes of the sample), and the clusters of each path.
+pub fn find<'t>(training: &'t Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<String> {
     // Path without the slash at its end, whether there is one, and what stands behind.
     let cut = |row: usize| {
         let (text, path) = (training.normal(row)?.as_bytes(), training.normal(row)?.split().path);
@@ -35,38 +36,52 @@ pub fn find(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Th
             clusters.push((training.clusters[row], slash));
         }
     }
-    let mut words: BTreeMap<&[u8], Word> = BTreeMap::new();
-    for (row, (path, slash, rest)) in rows() {
-        let Some(at) = memchr::memrchr(b'/', path).filter(|&at| at > 0) else { continue };
-        let (above, word) = (&path[..at], &path[at + 1..]);
-        let Some(clusters) = pages.get(&hash(above, rest)).filter(|_| is_word(word, slash)) else { continue };
-        // A file stands for its directory; the rules know no other slash that comes or goes.
-        let is_same = clusters.contains(&(training.clusters[row], slash || word.contains(&b'.')));
-        let (word, cluster) = (words.entry(word).or_default(), training.clusters[row]);
+    let mut words: BTreeMap<(bool, &[u8]), Word> = BTreeMap::new();
+    let mut add = |row: usize, word: (bool, &'t [u8]), page: u64, slash: bool| {
+        let Some(clusters) = pages.get(&page) else { return };
+        let (of, cluster) = (words.entry(word).or_default(), training.clusters[row]);
+        let is_same = clusters.contains(&(cluster, slash));
         if is_same {
-            word.same.insert(cluster)
+            of.same.insert(cluster)
         } else {
-            word.different.insert(cluster)
+            of.different.insert(cluster)
         };
+    };
+    for (row, (path, slash, rest)) in rows() {
+        let Some(at) = memchr::memrchr(b'/', path) else { continue };
+        let (above, last) = (&path[..at], &path[at + 1..]);
+        if at > 0 && is_word(last, slash) {
+            // A file stands for its directory; the rules know no other slash that comes or goes.
+            add(row, (false, last), hash(above, rest), slash || last.contains(&b'.'));
+        }
+        if let Some(Tail { joint, end, .. }) = segment::tail(last).filter(|_| !slash && !last.contains(&b';')) {
+            let page = [&path[..=at], &last[..joint], &last[end..]].concat();
+            add(row, (true, &last[joint..end]), hash(&page, rest), false);
+        }
     }
     let enough = |word: &Word| {
         let shown = word.same.len();
         shown >= thresholds.cut_ending_clusters && word.different.len() * 100 <= shown * thresholds.cut_ending_percent
     };
-    let mut found: Vec<(&[u8], Word)> = words.into_iter().filter(|(_, word)| enough(word)).collect();
+    let mut found: Vec<((bool, &[u8]), Word)> = words.into_iter().filter(|(_, word)| enough(word)).collect();
     found.sort_by_key(|(word, of)| (Reverse(of.same.len()), *word));
     found.truncate(Endings::MOST);
-    let mut words: Vec<String> = found.iter().filter_map(|(word, _)| String::from_utf8(word.to_vec()).ok()).collect();
+    let written = |(is_joined, word): (bool, &[u8])| {
+        let word = std::str::from_utf8(word).ok()?;
+        Some(if is_joined { format!("{}{word}", Endings::MARK) } else { word.to_owned() })
+    };
+    let mut words: Vec<String> = found.iter().filter_map(|(word, _)| written(*word)).collect();
     words.sort_unstable();
     words
 }
 
 /// True for a last segment that can be an ending ([`Endings`]): no directory index, which is a key everywhere, no path
-/// parameters, and no file before a slash.
+/// parameters, no file before a slash, and nothing that stands for a joined word.
 fn is_word(segment: &[u8], slash: bool) -> bool {
     let is_index = segment::is_index(segment, segment::last_dot(segment));
     let has = |byte: u8| segment.contains(&byte);
-    !(segment.is_empty() || is_index || has(b';') || slash && has(b'.'))
+    let is_mark = segment.first() == Some(&(Endings::MARK as u8));
+    !(segment.is_empty() || is_index || is_mark || has(b';') || slash && has(b'.'))
 }
 
 #[cfg(test)]
@@ -96,6 +111,27 @@ mod tests {
         assert_eq!(found(&words, "", 5), ["print", "view"]);
         assert_eq!(found(&words, "", 0), ["print"]);
         assert_eq!(found(&words, "", 50), ["notes", "print", "view"]);
+    }
+
+    #[test]
+    fn words_that_are_joined_to_a_name_are_shown_as_well() {
+        let page = |label: &str, name: &str| (format!("http://a.example/{name}"), label.to_owned());
+        let both = |at: usize, other: &str, name: &str| {
+            [
+                page(&format!("{at}"), &format!("p{at}.html")),
+                page(&format!("{at}{other}"), &name.replace('N', &at.to_string())),
+            ]
+        };
+        let same = ["pN-print.html", "pN.html.en", "pN.en.html", "pN_b2.html", "pN-print.html/"].map(|name| (name, ""));
+        let rows: Vec<(String, String)> = same
+            .into_iter()
+            .chain([("pN-notes.html", "n")])
+            .zip([100, 200, 300, 400, 500, 600])
+            .flat_map(|((name, other), from)| (from..from + 3).flat_map(move |at| both(at, other, name)))
+            .collect();
+        let rows = rows.iter().map(|(url, label)| (url.as_bytes(), Some(label.as_bytes()), false));
+        let training = Training::new("a.example", rows);
+        assert_eq!(find(&training, |_| true, &Thresholds::default()), ["*-print", "*.en"]);
     }
 
     #[test]

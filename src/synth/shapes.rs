@@ -10,7 +10,7 @@ use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 24] = [
+pub const SHAPES: [(&str, &str, Make); 26] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -27,6 +27,8 @@ pub const SHAPES: [(&str, &str, Make); 24] = [
     ("tails-matter", "the word behind a number names the page", |_| make(TAILS_MATTER)),
     ("endings", "a last segment shows the page otherwise, at any depth: guides/a/b/3/print", |_| make(ENDINGS)),
     ("endings-matter", "a last segment is another page, at any depth", |_| make(ENDINGS_MATTER)),
+    ("joined", "a word joined to a name shows the page otherwise: red-rose-3-print.html", |_| make(titles::JOINED)),
+    ("joined-matter", "a word joined to a name is another page", |_| make(titles::JOINED_MATTER)),
     ("subpages", "the rest of a path as a parameter: title=a/b and wiki/a/b", |_| make(SUBPAGES)),
     ("subpages-matter", "a script says something else about the page at that path", |_| make(SUBPAGES_MATTER)),
     ("slugs", "a number inside a name is the page, any title follows: p-7-a-title.html", |_| make(titles::SLUGS)),

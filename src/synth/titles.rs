@@ -1,6 +1,7 @@
 //! Shapes of numbers beside titles: a number inside a path segment, a title behind a number in a query, a
 //! value of a key that makes no difference.
 
+use super::parts::Parts;
 use super::shapes::{PAGES, Shape, WORDS, is_at, view};
 use super::view::View;
 use super::words;
@@ -52,6 +53,57 @@ pub(super) const SLUGS_MATTER: Shape = Shape {
     },
     key: |url| slug(url, "tours").and_then(|(number, word)| worded(number, word)),
     rule: "the word behind the number names the page, view does not matter",
+};
+
+/// What is joined to the name of a page that is shown otherwise.
+const JOINED_WORDS: [&str; 2] = ["-print", ",amp"];
+
+/// Writes a title and its number below a directory.
+fn write_title(directory: &str, number: u64, url: &mut Parts) {
+    url.seg(directory).seg("");
+    words::slug(number, 2, url.path());
+    url.add("-").add_n(number);
+}
+
+/// The number of a title below a directory, where it is that of the number.
+fn titled_page(url: &View, directory: &str, bare: fn(&str) -> &str) -> Option<(u64, bool)> {
+    let [first, file] = url.path()[..] else { return None };
+    let name = file.strip_suffix(".html").filter(|_| first == directory)?;
+    let (title, number) = bare(name).rsplit_once('-')?;
+    let (number, mut slug) = (number.parse().ok()?, Vec::new());
+    words::slug(number, 2, &mut slug);
+    (slug == title.as_bytes()).then_some((number, bare(name) != name))
+}
+
+pub(super) const JOINED: Shape = Shape {
+    name: "joined",
+    forms: 1 + JOINED_WORDS.len() as u64,
+    write: |page, url| {
+        write_title("stories", page.entity, url);
+        url.add(page.form.checked_sub(1).map_or("", |word| JOINED_WORDS[word as usize])).add(".html");
+    },
+    key: |url| {
+        let page = titled_page(url, "stories", |name| {
+            JOINED_WORDS.iter().find_map(|word| name.strip_suffix(word)).unwrap_or(name)
+        });
+        Some(page?.0)
+    },
+    rule: "a word joined to the name of a page does not matter",
+};
+
+pub(super) const JOINED_MATTER: Shape = Shape {
+    name: "joined-matter",
+    forms: 2,
+    write: |page, url| {
+        write_title("tales", page.entity / 2, url);
+        url.add(if page.entity.is_multiple_of(2) { "" } else { "-notes" }).add(".html");
+        view(page, url);
+    },
+    key: |url| {
+        let (number, is_notes) = titled_page(url, "tales", |name| name.strip_suffix("-notes").unwrap_or(name))?;
+        Some(number * 2 + u64::from(is_notes))
+    },
+    rule: "a word joined to the name of a page is another page, view does not matter",
 };
 
 pub(super) const TITLED: Shape = Shape {

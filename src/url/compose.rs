@@ -103,16 +103,36 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
             next = parts.next();
         }
     }
+    let named = pairs.list.get(named..).unwrap_or_default();
+    // The name of a last segment begins with its slash, that of a word joined to one ends in one or two; no other
+    // name of a path parameter holds one.
+    let is_last = |a, b| pairs.bytes(a, b).starts_with(b"/");
+    let joint = |a, b| {
+        let name = pairs.bytes(a, b);
+        let at = memchr::memchr(b'/', name).filter(|&at| at > 0)?;
+        matches!(&name[at..], b"/" | b"//").then(|| (&name[..at], name.len() - at > 1))
+    };
+    let join = |to: &mut Pieces<'_>, behind: bool| {
+        for pair in named {
+            if let KeyRef::Param(a, b) = pair.key
+                && let Some((joint, is_behind)) = joint(a, b)
+                && is_behind == behind
+            {
+                to.bytes(joint);
+                to.piece(pair);
+            }
+        }
+    };
+    join(&mut to, false);
     if let Some(pair) = extension {
         to.piece(pair);
     }
-    let named = pairs.list.get(named..).unwrap_or_default();
-    // The name of a last segment begins with its slash; no other name of a path parameter holds one.
-    let is_last = |a, b| pairs.bytes(a, b).starts_with(b"/");
+    join(&mut to, true);
     let write = |to: &mut Pieces<'_>, last: bool| {
         for pair in named {
             if let KeyRef::Param(a, b) = pair.key
                 && is_last(a, b) == last
+                && (last || joint(a, b).is_none())
             {
                 to.bytes(if last { b"" } else { b";" });
                 to.range(a, b);

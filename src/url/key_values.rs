@@ -48,7 +48,8 @@ pub struct Tokenizer {
     pub query_path: bool,
     /// A last segment such as `start-30` is a path parameter `/start-`: see [`segment::numbered`].
     pub numbered_end: bool,
-    /// Last segments that are a path parameter `/`, at any depth.
+    /// Last segments that are a path parameter `/`, at any depth, and words joined to the last segment by a character,
+    /// which are a parameter of its name and a slash, `-/`, or two behind a known extension, `.//`.
     pub endings: Endings,
     /// A number inside a segment is a key: see [`segment::inner_number`].
     pub inner_numbers: bool,
@@ -285,8 +286,8 @@ impl KeyValues {
             self.fixed_text(Fixed::DOUBLE_SLASH, |text| doubled.write(text));
         }
         let mut slash = trailing;
-        let is_whole = semicolon == 0 && depth > 1 && depth < MAX_SEGMENTS && doubled.count == 0;
-        let last = segments[..depth].last().filter(|_| is_whole).and_then(|&(a, b, dot)| {
+        let is_whole = semicolon == 0 && depth < MAX_SEGMENTS && doubled.count == 0;
+        let last = segments[..depth].last().filter(|_| is_whole && depth > 1).and_then(|&(a, b, dot)| {
             let segment = self.bytes(a, b);
             let numbered = || segment::numbered(segment).filter(|_| tokenizer.numbered_end && !trailing);
             let is_ending = (dot == 0 || !trailing) && tokenizer.endings.contains(segment);
@@ -296,6 +297,9 @@ impl KeyValues {
             Some(KeyValue { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })
         });
         depth -= usize::from(last.is_some());
+        let is_open = is_whole && last.is_none() && !slash;
+        let tail =
+            segments[..depth].last_mut().filter(|_| is_open).and_then(|segment| self.tokenize_tail(segment, tokenizer));
         if !slash && depth > 0 && {
             let (a, b, dot) = segments[depth - 1];
             segment::is_index(&self.text[a as usize..b as usize], dot.saturating_sub(a) as usize)
@@ -317,10 +321,31 @@ impl KeyValues {
             };
             self.tokenize_segment(i, segment, i + 1 == depth && !slash, groups);
         }
+        if let Some((word, extension)) = tail {
+            if extension.0 < extension.1 {
+                self.fixed(Fixed::EXTENSION, extension.0, extension.1);
+            }
+            self.list.push(word);
+        }
         self.list.extend(last);
         if semicolon != 0 {
             self.tokenize_params(semicolon, path_end);
         }
+    }
+
+    /// Cuts a word that is joined to the last segment ([`Endings::tail`]) off it: its pair, and the known extension
+    /// behind it.
+    fn tokenize_tail(&mut self, (a, b, dot): &mut (u32, u32, u32), tokenizer: Tokenizer) -> Option<(KeyValue, Range)> {
+        let segment::Tail { joint, end, is_behind } = tokenizer.endings.tail(self.bytes(*a, *b))?;
+        let (joint, word, extension) = (*a + joint as u32, *a + end as u32, (*a + end as u32, *b));
+        // What is left has one known extension: this one, or its own.
+        let own_dot = if is_behind { *a + segment::last_dot(self.bytes(*a, joint)) as u32 } else { 0 };
+        (*b, *dot) = (joint, own_dot);
+        let name = self.text.len() as u32;
+        self.text.extend([self.text[joint as usize], b'/']);
+        self.text.extend(is_behind.then_some(b'/'));
+        let key = KeyRef::Param(name, self.text.len() as u32);
+        Some((KeyValue { key, start: joint + 1, end: word }, extension))
     }
 
     /// `groups` as [`segment::delimited_groups`] or [`segment::inner_number`] returns.

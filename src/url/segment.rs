@@ -70,9 +70,11 @@ pub fn last_dot(segment: &[u8]) -> usize {
 /// True for a directory index such as `index.php` or `Default.asp`; `dot` is the place of the last dot,
 /// 0 where there is none.
 pub fn is_index(segment: &[u8], dot: usize) -> bool {
-    (4..=7).contains(&dot)
-        && INDEX_STEMS.iter().any(|s| segment[..dot].eq_ignore_ascii_case(s.as_bytes()))
-        && among(&INDEX_EXTENSIONS, &segment[dot + 1..])
+    (4..=7).contains(&dot) && is_index_name(&segment[..dot], &segment[dot + 1..])
+}
+
+fn is_index_name(stem: &[u8], extension: &[u8]) -> bool {
+    INDEX_STEMS.iter().any(|s| stem.eq_ignore_ascii_case(s.as_bytes())) && among(&INDEX_EXTENSIONS, extension)
 }
 
 /// Splits a segment (or what is left of it behind delimiters, then `grouped`); `dot` as in [`is_index`].
@@ -121,6 +123,36 @@ pub fn numbered(segment: &[u8]) -> Option<usize> {
     let is_name =
         name > 0 && matches!(segment[name], b'-' | b'_') && segment[..name].iter().all(u8::is_ascii_alphabetic);
     (is_name && name + 1 < segment.len()).then_some(name + 1)
+}
+
+/// A word that is joined to the rest of a segment, before a known extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// Place of the character that joins it.
+    pub joint: usize,
+    /// End of the word; the extension follows.
+    pub end: usize,
+    /// The word stands behind a known extension: `.en` of `a.html.en`.
+    pub is_behind: bool,
+}
+
+/// The characters that join a word to a segment.
+const JOINTS: [u8; 5] = [b'-', b'_', b'.', b',', b'~'];
+
+/// The last word of a segment, `-print` of `a-title-print.html` or `.print` of `a.html.print`: one of
+/// [`JOINTS`] and letters. None where the rest is a directory index, which is a key everywhere.
+pub fn tail(segment: &[u8]) -> Option<Tail> {
+    let dot = last_dot(segment);
+    let end = if dot > 0 && among(&EXTENSIONS, &segment[dot + 1..]) { dot } else { segment.len() };
+    let joint = segment[..end].iter().rposition(|b| !b.is_ascii_alphabetic())?;
+    if joint == 0 || joint + 1 == end || !JOINTS.contains(&segment[joint]) {
+        return None;
+    }
+    let rest = &segment[..joint];
+    let (own_dot, is_known) = (last_dot(rest), end < segment.len());
+    let is_index = if is_known { is_index_name(rest, &segment[end + 1..]) } else { is_index(rest, own_dot) };
+    let is_behind = !is_known && own_dot > 0 && among(&EXTENSIONS, &rest[own_dot + 1..]);
+    (!is_index).then_some(Tail { joint, end, is_behind })
 }
 
 /// The groups of a segment such as `p-749-a-title`: the word before the number, with its separator, and the

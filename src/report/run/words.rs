@@ -74,6 +74,9 @@ fn key(text: &str) -> String {
         Some(Key::Param(name)) if name == "/" => {
             "the last part of the path, a word that the site puts behind pages,".to_owned()
         }
+        Some(Key::Param(name)) if name.len() > 1 && name.ends_with('/') => {
+            format!("the word that {} joins to the last part of the path", quoted(name.trim_end_matches('/')))
+        }
         Some(Key::Param(name)) => match name.strip_prefix('/') {
             Some(word) => format!("the number behind {} at the end of the path", quoted(word)),
             None => named("path parameter", &name),

@@ -145,6 +145,7 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: joined by semicolons", 20),
     ("tokens: numbered ends", 20),
     ("tokens: endings", 20),
+    ("tokens: endings that are joined", 10),
     ("tokens: order of the query", 100),
     ("tokens: paths in queries", 20),
     ("tokens: semicolons", 100),

@@ -9,7 +9,7 @@ use crate::rules::origins::of_hosts;
 use crate::rules::{Fragments, Operation, Representative, Rule, SECTION, SiteRules, Tokens};
 use crate::url::keys::HOST_SUB;
 use crate::url::site::registrable_domain;
-use crate::url::{NormalUrl, Pairs};
+use crate::url::{Endings, NormalUrl, Pairs, segment};
 use std::collections::BTreeMap;
 
 /// A rule set and URLs for it.
@@ -189,7 +189,13 @@ impl Maker<'_> {
         let mut random_ends = Random::new(hash64(self.words.segments.join("/").as_bytes()));
         let most = if random_ends.chance(12) { 3 } else { 0 };
         let ends = self.words.segments.iter().filter(|segment| random_ends.chance(40) && !segment.contains('/'));
-        let endings = ends.take(most).cloned().collect();
+        let mut endings: Vec<String> = ends.take(most).cloned().collect();
+        let is_joined = random_ends.chance(40);
+        let tails = self.words.segments.iter().filter(|_| is_joined).filter_map(|word| {
+            let segment::Tail { joint, end, .. } = segment::tail(word.as_bytes())?;
+            Some(format!("{}{}", Endings::MARK, &word[joint..end]))
+        });
+        endings.extend(tails);
         let (semicolons, joined) = (random.chance(20), random.below(100));
         Tokens {
             delimiters: delimiters.to_owned(),

@@ -2,6 +2,7 @@
 
 use super::SiteRules;
 use crate::rules::Fragments;
+use crate::url::Endings;
 
 /// Rules that differ from those of a site in one setting or one list, by the kind that they count.
 pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
@@ -30,6 +31,10 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     other("tokens: paths in queries", site.tokens.query_path, &|rules| rules.tokens.query_path = false);
     other("tokens: numbered ends", site.tokens.numbered_end, &|rules| rules.tokens.numbered_end = false);
     other("tokens: endings", !site.tokens.endings.is_empty(), &|rules| rules.tokens.endings.clear());
+    let is_joined = |word: &String| word.starts_with(Endings::MARK);
+    other("tokens: endings that are joined", site.tokens.endings.iter().any(is_joined), &|rules| {
+        rules.tokens.endings.retain(|word| !is_joined(word));
+    });
     other("tokens: inner numbers", site.tokens.inner_numbers, &|rules| rules.tokens.inner_numbers = false);
     other("tokens: families of names", site.tokens.name_families, &|rules| rules.tokens.name_families = false);
     other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());

@@ -24,8 +24,9 @@ pub struct Tokens {
     /// (`/start-`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered_end: bool,
-    /// Last path segments that are a path parameter (`/`), at any depth: `view` of `/a/b/view`. At most
-    /// [`Endings::MOST`](crate::url::Endings::MOST); sorted.
+    /// Last path segments that are a path parameter (`/`), at any depth: `view` of `/a/b/view`; and, behind a `*`,
+    /// words that a character joins to one, which are one of its name (`-/`): `*-print` of `/a/b-print.html`. At
+    /// most [`Endings::MOST`](crate::url::Endings::MOST); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endings: Vec<String>,
     /// A number inside a path segment, as in `p-749-a-title.aspx`, is a key (`path0.group`), and so is the word

@@ -158,9 +158,43 @@ fn an_ending_is_a_path_parameter() {
 }
 
 #[test]
+fn a_joined_ending_is_a_path_parameter() {
+    let cases: [(&str, &[(&str, &str)]); 14] = [
+        ("http://a/b-print.html", &[("depth", "1"), ("path0", "b"), ("ext", ".html"), ("param -/", "print")]),
+        ("http://a/c/b-print", &[("depth", "2"), ("path0", "c"), ("path1", "b"), ("param -/", "print")]),
+        ("http://a/b.html.en", &[("depth", "1"), ("path0", "b"), ("ext", ".html"), ("param .//", "en")]),
+        (
+            "http://a/b.en.html?c=1",
+            &[("depth", "1"), ("path0", "b"), ("ext", ".html"), ("param ./", "en"), ("query c=", "1")],
+        ),
+        (
+            "http://a/b-12-print.PHP",
+            &[("depth", "1"), ("path0", "b-"), ("path0.number", "12"), ("ext", ".PHP"), ("param -/", "print")],
+        ),
+        ("http://a/12-b-print", &[("depth", "1"), ("path0.number", "12"), ("path0.tail", "-b"), ("param -/", "print")]),
+        // What is left has the extension that it would have by itself.
+        ("http://a/b.php.en.html", &[("depth", "1"), ("path0", "b.php"), ("ext", ".html"), ("param ./", "en")]),
+        // None: another character or word, nothing before it, a slash or path parameters behind it, an index.
+        ("http://a/b_print.html", &[("depth", "1"), ("path0", "b_print"), ("ext", ".html")]),
+        ("http://a/b-prints", &[("depth", "1"), ("path0", "b-prints")]),
+        ("http://a/-print.html", &[("depth", "1"), ("path0", "-print"), ("ext", ".html")]),
+        ("http://a/b-print/", &[("trailing slash", "/"), ("depth", "1"), ("path0", "b-print")]),
+        ("http://a/b-print;c=1", &[("depth", "1"), ("path0", "b-print"), ("param c=", "1")]),
+        ("http://a/index-print.html", &[("depth", "1"), ("path0", "index-print"), ("ext", ".html")]),
+        ("http://a/index.html.en", &[("depth", "1"), ("path0", "index.html.en")]),
+    ];
+    let endings = Endings::new(&["*-print", "*.en"].map(str::to_owned));
+    for (url, expected) in cases {
+        let expected: Vec<_> = expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(pairs(url, Tokenizer { endings, ..Tokenizer::default() }), expected, "{url}");
+    }
+    assert!(!endings.contains(b"*-print") && !endings.contains(b"-print"));
+}
+
+#[test]
 fn pairs_compose_the_url_that_they_were_cut_from() {
     let (mut with, mut out) = (KeyValues::default(), Vec::new());
-    let (mut query_paths, mut numbered, mut separators, mut endings) = (0, 0, 0, [0; 3]);
+    let (mut query_paths, mut numbered, mut separators, mut endings) = (0, 0, 0, [0; 5]);
     for n in 0..200_000u64 {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut with.text).expect("a URL");
@@ -173,7 +207,9 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
             query_path: true,
             numbered_end: true,
             endings: if n % 4 > 0 {
-                Endings::new(&["bc", "page.html", "index.php"].map(str::to_owned))
+                Endings::new(
+                    &["bc", "page.html", "index.php", "*-words", "*.bc", "*.php", "*.a", "*-bc"].map(str::to_owned),
+                )
             } else {
                 Endings::NONE
             },
@@ -188,6 +224,10 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
         let ending = with.list.iter().find(|pair| with.key(pair).to_string() == "param /");
         let place = ending.map(|pair| ["bc", "page.html"].iter().position(|word| word.as_bytes() == with.value(pair)));
         place.into_iter().for_each(|place| endings[place.unwrap_or(2)] += 1);
+        let is_joined = |pair: &&KeyValue| matches!(&*with.key(pair).to_string(), "param -/" | "param ./");
+        let is_behind = |pair: &&KeyValue| with.key(pair).to_string() == "param .//";
+        endings[4] += with.list.iter().filter(is_behind).count();
+        endings[3] += with.list.iter().filter(is_joined).count();
         crate::url::set_order(&mut with, |_, _| 0);
         crate::url::compose(&with, &mut out);
         assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&normal), "{url}");
