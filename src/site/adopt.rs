@@ -9,7 +9,7 @@ use super::operations::{self, Map};
 use super::proposal::{self, Action, Adopted, Condition, EvidenceTable, Proposal, Scope};
 use super::{defaults, generalization, prefixes};
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Fixed, Part};
+use crate::url::{Fixed, Key, Part};
 use std::collections::BTreeSet;
 
 /// Parameters that one rule on the extension asks to be absent, the first in the order of keys: a bound of the size of
@@ -31,7 +31,7 @@ impl Covering {
     pub(super) fn adopt(&mut self, proposal: Proposal) {
         let defaults = proposal.action == Action::Classes && proposal.keys.len() > 1;
         let mut rows = match defaults {
-            true => defaults::rows(&self.columns, &self.alive, &proposal.scope),
+            true => defaults::rows(&self.columns, &self.alive, &proposal.scope, &proposal.keys),
             false => conditions::matching(&self.columns, &self.alive, &proposal.scope),
         };
         // As many rows as the fewest good observations need.
@@ -45,6 +45,11 @@ impl Covering {
         };
         if maps.is_empty() {
             return;
+        }
+        for (key, map) in &mut maps {
+            if defaults && self.columns.keys[*key].is(Fixed::ORDER) {
+                *map = Map::To { code: 0, everywhere: false };
+            }
         }
         let mut groups = self.table(&rows, &maps);
         let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
@@ -173,7 +178,8 @@ impl Covering {
     /// frequent as a section, or none. Sections say the same of a first directory.
     fn places(&self, groups: &Groups, action: Action, maps: &[(usize, Map)], prior: u64) -> Scope {
         let (columns, thresholds, mut places) = (&self.columns, &self.thresholds, Vec::new());
-        let are_parameters = maps.iter().all(|(key, _)| columns.keys[*key].optional());
+        let is_parameter = |key: &Key| key.optional() || action == Action::Classes && key.is(Fixed::ORDER);
+        let are_parameters = maps.iter().all(|(key, _)| is_parameter(&columns.keys[*key]));
         let is_vouched_for = prior > 0 && !proposal::is_substitution(columns, action, maps);
         if !matches!(action, Action::Ignore | Action::Classes) || is_vouched_for || !are_parameters {
             return places;

@@ -10,6 +10,7 @@ use super::columns::Columns;
 use super::covering::Covering;
 use super::evidence::Bound;
 use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
+use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -17,21 +18,26 @@ use std::collections::HashMap;
 const TOP: usize = 2;
 
 /// Values of the keys of `table` that mean the same as none of these keys, those of most good first;
-/// empty where a key cannot be left out.
+/// empty where a key cannot be left out. Whatever order the parameters of the URLs with them have, those without
+/// have the usual one, which is that of the result.
 ///
 /// O(members of groups x keys).
 pub fn find(covering: &Covering, table: &EvidenceTable) -> Vec<Proposal> {
-    let (columns, keys) = (&covering.columns, &table.keys);
+    let columns = &covering.columns;
+    let is_order = |&&k: &&usize| columns.keys[k].is(Fixed::ORDER);
+    let keys: Vec<usize> = table.keys.iter().filter(|k| !is_order(k)).copied().collect();
     if table.action != Action::Ignore || keys.len() < 2 || !keys.iter().all(|&k| columns.keys[k].optional()) {
         return Vec::new();
     }
+    let order = table.keys.iter().find(is_order).copied();
     let code = |k: usize, row: u32| columns.codes[k][row as usize];
     // Values to pairs of one cluster, and of different clusters.
     let mut pairs: HashMap<Vec<u32>, (u64, u64), FixedState> = HashMap::default();
     let mut values = Vec::new();
     for group in 0..table.groups.len() {
         let members = table.groups.members(group);
-        let Some(&plain) = members.iter().find(|&&row| keys.iter().all(|&k| code(k, row) == 0)) else { continue };
+        let is_plain = |&&row: &&u32| table.keys.iter().all(|&k| code(k, row) == 0);
+        let Some(&plain) = members.iter().find(is_plain) else { continue };
         for &row in members.iter().filter(|&&row| keys.iter().all(|&k| code(k, row) != 0)) {
             // A URL that redirects to the defaults is no page to leave them out for.
             if !columns.fetchable[plain as usize] && columns.fetchable[row as usize] {
@@ -52,29 +58,30 @@ pub fn find(covering: &Covering, table: &EvidenceTable) -> Vec<Proposal> {
         pairs.into_iter().filter(|(_, (same, different))| bound.holds(*same, *different, 0)).collect();
     found.sort_unstable_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
     found.truncate(TOP);
-    found.into_iter().map(|(values, (same, _))| proposal(columns, keys, &values, same as i64)).collect()
+    found.into_iter().map(|(values, (same, _))| proposal(columns, (&keys, order), &values, same as i64)).collect()
 }
 
-fn proposal(columns: &Columns, keys: &[usize], values: &[u32], score: i64) -> Proposal {
+fn proposal(columns: &Columns, (keys, order): (&[usize], Option<usize>), values: &[u32], score: i64) -> Proposal {
     let left_out = |(&k, &value): (&usize, &u32)| {
         let mut table: Vec<u32> = (0..columns.codes_len(k) as u32).collect();
         table[value as usize] = 0;
         table
     };
+    let any_order = order.map(|k| vec![0; columns.codes_len(k)]);
     Proposal {
         scope: keys.iter().zip(values).map(|(&k, &value)| (k, Condition::Is(value))).collect(),
         action: Action::Classes,
-        keys: keys.to_vec(),
-        classes: Some(keys.iter().zip(values).map(left_out).collect()),
+        keys: keys.iter().copied().chain(order).collect(),
+        classes: Some(keys.iter().zip(values).map(left_out).chain(any_order).collect()),
         prior: 0,
         score,
     }
 }
 
 /// The rows of a proposal of defaults: those with the values, and those without any of the keys.
-pub fn rows(columns: &Columns, alive: &[u32], scope: &Scope) -> Vec<u32> {
+pub fn rows(columns: &Columns, alive: &[u32], scope: &Scope, keys: &[usize]) -> Vec<u32> {
     let code = |k: usize, row: u32| columns.codes[k][row as usize];
     let with = |row: u32| scope.iter().all(|(k, condition)| condition.holds(code(*k, row)));
-    let without = |row: u32| scope.iter().all(|(k, _)| code(*k, row) == 0);
+    let without = |row: u32| keys.iter().all(|&k| code(k, row) == 0);
     alive.iter().copied().filter(|&row| with(row) || without(row)).collect()
 }

@@ -179,7 +179,9 @@ fn scope(covering: &Covering, Adopted { scope, sections, action, maps, .. }: &Ad
 fn operation(covering: &Covering, adopted: &Adopted, key: usize, map: &Map) -> Operation {
     let columns = &covering.columns;
     match (adopted.action, map) {
-        (Action::Ignore | Action::Prefix(_), Map::To { .. }) => Operation::Ignore(map.representative(columns, key)),
+        (Action::Ignore | Action::Prefix(_) | Action::Classes, Map::To { .. }) => {
+            Operation::Ignore(map.representative(columns, key))
+        }
         (Action::Function(family), _) if !adopted.listed.contains(&key) => Operation::Apply(family.function),
         (_, Map::Table(table)) => {
             let mut pairs: Vec<_> = (0..table.len() as u32)
@@ -189,6 +191,6 @@ fn operation(covering: &Covering, adopted: &Adopted, key: usize, map: &Map) -> O
             pairs.sort();
             Operation::Classes(pairs)
         }
-        (Action::Classes | Action::Function(_), Map::To { .. }) => Operation::Classes(Vec::new()),
+        (Action::Function(_), Map::To { .. }) => Operation::Classes(Vec::new()),
     }
 }
