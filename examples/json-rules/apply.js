@@ -65,10 +65,11 @@ function cut(url, site) {
   for (const [name, value] of isPlain ? params : [["", semicolons]]) pairs.set("param " + name, value);
   if (fragment !== undefined && (site.fragments || /^[!/]/.test(fragment))) pairs.set("fragment", fragment);
   if (!(query || (query === "" && path.includes("?")))) return query === "" ? pairs.set("empty query", "") : pairs;
-  const found = query.split(site.semicolons ? /[&;]/ : "&").map(named).map(parameter(site));
+  const other = site.semicolons ? ";" : site.nested_queries ? "?" : ""; // beside the &
+  const found = query.split(new RegExp(`[&${other}]`)).map(named).map(parameter(site));
   if (found.length > MOST) return pairs.set("whole query", query);
-  const marks = site.semicolons ? query.replace(/[^&;]/g, "") : "";
-  if (marks.includes(site.joined_by_semicolons ? "&" : ";")) pairs.set("separator", marks.replace(/^(.)\1+$/, "$1"));
+  const marks = other && query.replace(new RegExp(`[^&${other}]`, "g"), "").replace(/^(.)\1+$/, "$1");
+  if (marks.includes(site.joined_by_semicolons ? "&" : other || " ")) pairs.set("separator", marks);
   const names = found.map(([name]) => name);
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
   const values = (name) => (pairs.has("query " + name) ? `${pairs.get("query " + name)}&${written(name)}` : "");
@@ -92,7 +93,7 @@ function compose(pairs, site, get = (key) => pairs.get(key) ?? "") {
   url += kind("param ").map(([n, of]) => (/^\/|^[^/]+\/\/?$/.test(n) ? "" : `;${n}${of}`)).join("");
   const query = ordered(kind("query ").sort(([a], [b]) => usual(site.order)(a, b)), pairs.get("order")?.split("&"));
   let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
-  const separator = () => (/[&;]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
+  const separator = () => (/[&;?]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
   const all = [query.join("&").replace(/&/g, separator), ...kind("whole query").flat().slice(1)].slice(+!query.length);
   const mark = site.query_path && url.includes("?") ? "&" : "?";
   if (all.length || (pairs.has("empty query") && mark === "?")) url += mark + all.join("&");
@@ -191,8 +192,7 @@ class Site {
     made === plain ? made : [made, this.twice(made)].find((one) => one && this.twice(one) === one) ?? plain;
 }
 // 7. A file: the canonical URL of each URL. One that is not in normal form, or on an origin of no site or two, stays.
-function load(text) {
-  const owners = new Map();
+function load(text, owners = new Map()) {
   for (const site of JSON.parse(text).sites.map((one) => new Site(one)))
     for (const of of site.origins) owners.set(of, owners.has(of) || site.shared.includes(of) ? null : site);
   return (url) => owners.get(origin(url))?.canonical(url) ?? url;

@@ -83,8 +83,8 @@ stages! {
         [PublishedRows "published-rows", PublishedLeftOut "published-left-out"]
     /// Whether fragments are keys.
     Fragments "fragments" "src/site/fragments.rs" in Tokenize []
-    /// Splits at `:,=!` and `;`, of a path in the query and of a number or word at the end of a path (`endings.rs`), by
-    /// hold-out.
+    /// Splits at `:,=!`, `;` and `?`, of a path in the query and of a number or word at the end of a path
+    /// (`endings.rs`), by hold-out.
     Tokens "tokens" "src/site/tokens.rs" in Tokenize without "no such split" []
     /// Sequential covering: operations on keys, adopted one by one.
     Cover "cover" "src/site/passes.rs" in Learning [Urls "urls", EvidenceTables "evidence tables"]

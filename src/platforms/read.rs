@@ -314,6 +314,7 @@ pub(super) const TOKENIZER: Tokenizer = Tokenizer {
     delimiters: 0,
     semicolons: true,
     joined_by_semicolons: false,
+    nested_queries: false,
     fragments: false,
     learned: true,
     query_path: false,

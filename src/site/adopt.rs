@@ -47,7 +47,7 @@ impl Covering {
             return;
         }
         for (key, map) in &mut maps {
-            if defaults && self.columns.keys[*key].is(Fixed::ORDER) {
+            if defaults && proposal::is_arrangement(&self.columns.keys[*key]) {
                 *map = Map::To { code: 0, everywhere: false };
             }
         }
@@ -178,7 +178,7 @@ impl Covering {
     /// frequent as a section, or none. Sections say the same of a first directory.
     fn places(&self, groups: &Groups, action: Action, maps: &[(usize, Map)], prior: u64) -> Scope {
         let (columns, thresholds, mut places) = (&self.columns, &self.thresholds, Vec::new());
-        let is_parameter = |key: &Key| key.optional() || action == Action::Classes && key.is(Fixed::ORDER);
+        let is_parameter = |key: &Key| key.optional() || action == Action::Classes && proposal::is_arrangement(key);
         let are_parameters = maps.iter().all(|(key, _)| is_parameter(&columns.keys[*key]));
         let is_vouched_for = prior > 0 && !proposal::is_substitution(columns, action, maps);
         if !matches!(action, Action::Ignore | Action::Classes) || is_vouched_for || !are_parameters {

@@ -9,8 +9,7 @@
 use super::columns::Columns;
 use super::covering::Covering;
 use super::evidence::Bound;
-use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
-use crate::url::Fixed;
+use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope, is_arrangement};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -18,18 +17,18 @@ use std::collections::HashMap;
 const TOP: usize = 2;
 
 /// Values of the keys of `table` that mean the same as none of these keys, those of most good first;
-/// empty where a key cannot be left out. Whatever order the parameters of the URLs with them have, those without
-/// have the usual one, which is that of the result.
+/// empty where a key cannot be left out. Whatever order and separators the parameters of the URLs with them have,
+/// those without have the usual ones, which are those of the result.
 ///
 /// O(members of groups x keys).
 pub fn find(covering: &Covering, table: &EvidenceTable) -> Vec<Proposal> {
     let columns = &covering.columns;
-    let is_order = |&&k: &&usize| columns.keys[k].is(Fixed::ORDER);
-    let keys: Vec<usize> = table.keys.iter().filter(|k| !is_order(k)).copied().collect();
-    if table.action != Action::Ignore || keys.len() < 2 || !keys.iter().all(|&k| columns.keys[k].optional()) {
+    let is_arranging = |&&k: &&usize| is_arrangement(&columns.keys[k]);
+    let (arrangement, keys): (Vec<usize>, Vec<usize>) = table.keys.iter().partition(is_arranging);
+    let is_set = table.keys.len() > 1 && !keys.is_empty() && keys.iter().all(|&k| columns.keys[k].optional());
+    if table.action != Action::Ignore || !is_set {
         return Vec::new();
     }
-    let order = table.keys.iter().find(is_order).copied();
     let code = |k: usize, row: u32| columns.codes[k][row as usize];
     // Values to pairs of one cluster, and of different clusters.
     let mut pairs: HashMap<Vec<u32>, (u64, u64), FixedState> = HashMap::default();
@@ -58,21 +57,24 @@ pub fn find(covering: &Covering, table: &EvidenceTable) -> Vec<Proposal> {
         pairs.into_iter().filter(|(_, (same, different))| bound.holds(*same, *different, 0)).collect();
     found.sort_unstable_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
     found.truncate(TOP);
-    found.into_iter().map(|(values, (same, _))| proposal(columns, (&keys, order), &values, same as i64)).collect()
+    found
+        .into_iter()
+        .map(|(values, (same, _))| proposal(columns, (&keys, &arrangement), &values, same as i64))
+        .collect()
 }
 
-fn proposal(columns: &Columns, (keys, order): (&[usize], Option<usize>), values: &[u32], score: i64) -> Proposal {
+fn proposal(columns: &Columns, (keys, arrangement): (&[usize], &[usize]), values: &[u32], score: i64) -> Proposal {
     let left_out = |(&k, &value): (&usize, &u32)| {
         let mut table: Vec<u32> = (0..columns.codes_len(k) as u32).collect();
         table[value as usize] = 0;
         table
     };
-    let any_order = order.map(|k| vec![0; columns.codes_len(k)]);
+    let any = arrangement.iter().map(|&k| vec![0; columns.codes_len(k)]);
     Proposal {
         scope: keys.iter().zip(values).map(|(&k, &value)| (k, Condition::Is(value))).collect(),
         action: Action::Classes,
-        keys: keys.iter().copied().chain(order).collect(),
-        classes: Some(keys.iter().zip(values).map(left_out).chain(any_order).collect()),
+        keys: keys.iter().chain(arrangement).copied().collect(),
+        classes: Some(keys.iter().zip(values).map(left_out).chain(any).collect()),
         prior: 0,
         score,
     }

@@ -5,6 +5,7 @@ use super::evidence::Groups;
 use super::operations::{Family, Map};
 use super::section_set::SectionSet;
 use crate::platforms::Placed;
+use crate::url::{Fixed, Key};
 
 /// A test on the value of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,4 +135,9 @@ pub struct Adopted {
 /// documentation.
 pub(super) fn is_substitution(columns: &Columns, action: Action, maps: &[(usize, Map)]) -> bool {
     action == Action::Classes && maps.iter().all(|map| columns.keys[map.0].optional())
+}
+
+/// True for the order and the separators of parameters, of which defaults that are written out may have their own.
+pub fn is_arrangement(key: &Key) -> bool {
+    key.is(Fixed::ORDER) || key.is(Fixed::SEPARATOR)
 }

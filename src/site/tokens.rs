@@ -1,4 +1,4 @@
-//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, a
+//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;` or `?`, a path in its query, a
 //! number or a word at the end of a path, a number inside a segment, and names of query keys into families: decided by
 //! hold-out.
 //!
@@ -71,6 +71,8 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
 enum TokenChoice {
     /// [`Tokens::semicolons`].
     Semicolons,
+    /// [`Tokens::nested_queries`].
+    NestedQueries,
     /// [`Tokens::query_path`].
     QueryPath,
     /// [`Tokens::numbered_end`].
@@ -89,6 +91,7 @@ impl TokenChoice {
     fn is_in(&self, tokens: &Tokens) -> bool {
         match self {
             TokenChoice::Semicolons => tokens.semicolons,
+            TokenChoice::NestedQueries => tokens.nested_queries,
             TokenChoice::QueryPath => tokens.query_path,
             TokenChoice::NumberedEnd => tokens.numbered_end,
             TokenChoice::Endings(words) => tokens.endings == *words,
@@ -102,6 +105,7 @@ impl TokenChoice {
     fn turn(&self, tokens: &mut Tokens) {
         match self {
             TokenChoice::Semicolons => tokens.semicolons ^= true,
+            TokenChoice::NestedQueries => tokens.nested_queries ^= true,
             TokenChoice::QueryPath => tokens.query_path ^= true,
             TokenChoice::NumberedEnd => tokens.numbered_end ^= true,
             TokenChoice::Endings(_) if self.is_in(tokens) => tokens.endings.clear(),
@@ -121,7 +125,7 @@ fn candidates(
     previous: Option<&Tokens>,
     thresholds: &Thresholds,
 ) -> Vec<TokenChoice> {
-    let (mut semicolons, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0);
+    let (mut semicolons, mut nested_queries, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
     let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
     let mut pairs = KeyValues::default();
@@ -143,6 +147,7 @@ fn candidates(
         }
         let query = split.query.map_or(&[][..], |(a, b)| &text[a as usize..b as usize]);
         semicolons += usize::from(memchr::memchr(b';', query).is_some());
+        nested_queries += usize::from(memchr::memchr(b'?', query).is_some());
         families.add(query);
     }
     let often = |count: usize| count >= thresholds.cut_min_urls.max(total * thresholds.cut_min_permille / 1000);
@@ -158,6 +163,7 @@ fn candidates(
     // A path in a query comes before its last segment.
     let others = [
         (TokenChoice::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
+        (TokenChoice::NestedQueries, nested_queries >= thresholds.cut_min_semicolons.max(few)),
         (TokenChoice::QueryPath, often(query_paths)),
         (TokenChoice::NumberedEnd, often(numbered)),
         (TokenChoice::Endings(kept.clone()), !kept.is_empty()),

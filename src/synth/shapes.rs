@@ -10,11 +10,13 @@ use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 26] = [
+pub const SHAPES: [(&str, &str, Make); 28] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
     ("separators-matter", "a query that is joined by ; is another page", |_| make(SEPARATORS_MATTER)),
+    ("nested-queries", "another ? before a parameter that shows the page otherwise", |_| make(NESTED_QUERIES)),
+    ("nested-queries-matter", "a ? within a value is part of it", |_| make(NESTED_QUERIES_MATTER)),
     ("repeats", "of a parameter that comes twice the last one counts", |_| make(REPEATS)),
     ("repeats-matter", "both values of a parameter that comes twice count, and their order", |_| make(REPEATS_MATTER)),
     ("messages", "message N lies on a page of its topic: talk/3.msg17.html", |_| make(MESSAGES)),
@@ -166,6 +168,33 @@ const SEPARATORS_MATTER: Shape = Shape {
         Some(number * 2 + u64::from(value.contains(';')))
     },
     rule: "; is part of a value, view does not matter",
+};
+
+const NESTED_QUERIES: Shape = Shape {
+    name: "nested-queries",
+    forms: 3,
+    write: |page, url| {
+        url.seg("wiki.php");
+        joined(url, "n", page.entity, [&b""[..], b"?skin=print", b"?action=browse"][page.form as usize]);
+    },
+    key: |url| url.get("n")?.split('?').next()?.parse().ok().filter(|_| is_at(url, "wiki.php")),
+    rule: "skin and action behind a second ? do not matter",
+};
+
+const NESTED_QUERIES_MATTER: Shape = Shape {
+    name: "nested-queries-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("search.php");
+        view(page, url);
+        joined(url, "q", page.entity / 2, if page.entity.is_multiple_of(2) { b"" } else { b"?exact=1" });
+    },
+    key: |url| {
+        let value = url.get("q").filter(|_| is_at(url, "search.php"))?;
+        let number: u64 = value.split('?').next()?.parse().ok()?;
+        Some(number * 2 + u64::from(value.contains('?')))
+    },
+    rule: "? is part of a value, view does not matter",
 };
 
 const REPEATS: Shape = Shape {

@@ -282,7 +282,7 @@ fn number(digits: &[u8]) -> usize {
 fn separate(parameters: &mut [u8], own: &[u8], usual: u8) {
     for (place, byte) in parameters.iter_mut().filter(|byte| **byte == b'&').enumerate() {
         let separator = own.get(place).or(own.last()).copied();
-        *byte = separator.filter(|b| matches!(b, b'&' | b';')).unwrap_or(usual);
+        *byte = separator.filter(|b| matches!(b, b'&' | b';' | b'?')).unwrap_or(usual);
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Tokenizer {
     pub semicolons: bool,
     /// The usual separator is `;`, not `&`.
     pub joined_by_semicolons: bool,
+    /// A `?` within the query separates parameters, as `;` may.
+    pub nested_queries: bool,
     /// Fragments are keys; else only routes ([`is_route`]) are.
     pub fragments: bool,
     /// True where the role of fragments was learned: they are left out even where the site has no rules.
@@ -61,7 +63,13 @@ impl Tokenizer {
     /// True where queries are tokenized as on most sites: at `&`, each name a key, none a path; and, where it
     /// matters, paths: at slashes.
     pub fn is_usual(&self, path: bool) -> bool {
-        !(self.semicolons || self.name_families || self.query_path || path && self.extends_paths())
+        !(self.separator().is_some() || self.name_families || self.query_path || path && self.extends_paths())
+    }
+
+    /// What separates parameters beside `&`.
+    pub fn separator(&self) -> Option<u8> {
+        let question_mark = self.nested_queries.then_some(b'?');
+        if self.semicolons { Some(b';') } else { question_mark }
     }
 
     /// True where paths are cut otherwise than at slashes and within segments.
@@ -144,15 +152,15 @@ impl KeyValues {
             }
             Some((start, end))
                 if split.positions.query
-                    && !tokenizer.semicolons
+                    && tokenizer.separator().is_none()
                     && !tokenizer.name_families
                     && query == split.query =>
             {
                 self.tokenize_short_query(start, end, split.positions);
             }
             Some((start, end)) => {
-                if tokenizer.semicolons {
-                    self.tokenize_separators(start, end);
+                if let Some(separator) = tokenizer.separator() {
+                    self.tokenize_separators(start, end, separator);
                     self.query_from = self.list.len();
                 }
                 self.tokenize_query(start, end, tokenizer);

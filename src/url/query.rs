@@ -52,10 +52,10 @@ impl KeyValues {
         pairs.iter().enumerate().any(|(i, pair)| pairs[..i].iter().any(|other| name(other) == name(pair)))
     }
 
-    /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all
-    /// of them.
-    pub(super) fn tokenize_separators(&mut self, start: u32, end: u32) {
-        let (usual, unusual) = if self.joined_by_semicolons { (b';', b'&') } else { (b'&', b';') };
+    /// Adds the key for separators, `&` and `other`, where they are not the usual ones: one where all are the same,
+    /// else all of them.
+    pub(super) fn tokenize_separators(&mut self, start: u32, end: u32, other: u8) {
+        let (usual, unusual) = if self.joined_by_semicolons { (other, b'&') } else { (b'&', other) };
         let query = start as usize..end as usize;
         let Some(first) = memchr::memchr(unusual, &self.text[query.clone()]) else { return };
         if memchr::memchr(usual, &self.text[query.clone()]).is_none() {
@@ -64,7 +64,7 @@ impl KeyValues {
         }
         self.fixed_text(Fixed::SEPARATOR, |text| {
             for at in query {
-                if matches!(text[at], b'&' | b';') {
+                if text[at] == b'&' || text[at] == other {
                     text.push(text[at]);
                 }
             }
@@ -95,7 +95,7 @@ impl KeyValues {
             repeats |= list[from..].iter().any(same);
             list.push(KeyValue { key: KeyRef::Query(at, name), start: name, end: stop });
         };
-        let split = if tokenizer.semicolons { b';' } else { b'&' };
+        let split = tokenizer.separator().unwrap_or(b'&');
         scan::each(query, [b'=', b'&', split], |place, mark| {
             let here = start + place as u32;
             if mark != b'=' {

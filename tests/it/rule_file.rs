@@ -117,13 +117,21 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn site() -> impl Strategy<Value = SiteRules> {
     let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
-    let tokens = (hostile(), any::<[bool; 7]>(), (strings(), strings(), strings()), fragments);
+    let tokens = (hostile(), any::<[bool; 8]>(), (strings(), strings(), strings()), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
         |(site, hosts, tokens, rules, (exceptions, aliases))| {
             let (delimiters, flags, (query_order, sections, endings), fragments) = tokens;
-            let [semicolons, joined_by_semicolons, published, query_path, numbered_end, inner_numbers, name_families] =
-                flags;
+            let [
+                semicolons,
+                joined_by_semicolons,
+                nested_queries,
+                published,
+                query_path,
+                numbered_end,
+                inner,
+                families,
+            ] = flags;
             SiteRules {
                 site,
                 origins: undust::rules::origins::of_hosts(hosts),
@@ -131,11 +139,12 @@ fn site() -> impl Strategy<Value = SiteRules> {
                     delimiters,
                     semicolons,
                     joined_by_semicolons,
+                    nested_queries,
                     query_path,
                     numbered_end,
                     endings,
-                    inner_numbers,
-                    name_families,
+                    inner_numbers: inner,
+                    name_families: families,
                     query_order,
                     sections,
                     fragments,

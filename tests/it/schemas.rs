@@ -178,6 +178,7 @@ fn every_field_is_in_the_schema() {
         delimiters: ":,=!".to_owned(),
         semicolons: true,
         joined_by_semicolons: true,
+        nested_queries: true,
         query_path: true,
         numbered_end: true,
         endings: vec![word()],

@@ -148,6 +148,7 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: endings that are joined", 10),
     ("tokens: order of the query", 100),
     ("tokens: paths in queries", 20),
+    ("tokens: nested queries", 5),
     ("tokens: semicolons", 100),
 ];
 

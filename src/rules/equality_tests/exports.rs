@@ -122,7 +122,8 @@ fn plainer(random: &mut Random, site: &SiteRules) -> SiteRules {
     let mut plain = site.clone();
     plain.exceptions.clear();
     plain.tokens.delimiters.clear();
-    plain.tokens.semicolons = false;
+    (plain.tokens.semicolons, plain.tokens.nested_queries) = (false, false);
+    plain.tokens.endings.clear();
     let alone = |rule: &Rule| {
         let rules = vec![rule.clone()];
         rewrites_of(&SiteRules { rules, aliases: Vec::new(), local: Vec::new(), ..plain.clone() })[0].is_some()

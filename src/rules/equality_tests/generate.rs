@@ -201,6 +201,7 @@ impl Maker<'_> {
             delimiters: delimiters.to_owned(),
             semicolons,
             joined_by_semicolons: joined < 50,
+            nested_queries: random_ends.chance(15),
             query_path: random.chance(20),
             numbered_end: random.chance(20),
             endings,

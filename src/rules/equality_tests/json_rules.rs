@@ -99,6 +99,7 @@ fn site(value: &Value) -> SiteRules {
             delimiters: text(&value["delimiters"]),
             semicolons: value["semicolons"] == true,
             joined_by_semicolons: value["joined_by_semicolons"] == true,
+            nested_queries: value["nested_queries"] == true,
             query_order: texts(&value["order"]),
             sections: texts(&value["sections"]),
             fragments: Some(fragments),

@@ -31,8 +31,8 @@ pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<String>, String> {
     for (name, operation) in &rule.operations {
         let refused = || format!("it does more than delete: {}", operation_text(name, operation));
         let key = Key::parse(name).ok_or_else(refused)?;
-        if matches!(key, Key::Query(_)) && tokens.semicolons {
-            return Err("parameters of this site are separated by semicolons too".to_owned());
+        if matches!(key, Key::Query(_)) && tokens.has_separators() {
+            return Err("parameters of this site have another separator, too".to_owned());
         }
         let deleted = one(&format!("^{ahead}"), &front, &key, operation).ok_or_else(refused)?;
         out.extend(deleted.into_iter().map(|pattern| format!("(?-i:{pattern})")));

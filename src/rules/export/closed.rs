@@ -24,7 +24,7 @@ struct Source<'a> {
 /// Why it cannot be expressed.
 pub fn rewrite(context: &Context<'_>, at: usize) -> Result<Rewrite, String> {
     let rule = context.rule(at);
-    if !context.site.tokens.delimiters.is_empty() || context.site.tokens.semicolons {
+    if !context.site.tokens.delimiters.is_empty() || context.site.tokens.has_separators() {
         return Err("this site cuts its URLs at delimiters of its own".to_owned());
     }
     let mut sources = Vec::new();

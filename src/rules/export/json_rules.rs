@@ -37,6 +37,7 @@ struct Site<'a> {
     semicolons: bool,
     #[serde(skip_serializing_if = "is_false")]
     joined_by_semicolons: bool,
+    nested_queries: bool,
     #[serde(skip_serializing_if = "is_false")]
     query_path: bool,
     #[serde(skip_serializing_if = "is_false")]
@@ -265,6 +266,7 @@ impl<'a> Site<'a> {
             delimiters: &site.tokens.delimiters,
             semicolons: tokenizer.semicolons,
             joined_by_semicolons: tokenizer.joined_by_semicolons,
+            nested_queries: tokenizer.nested_queries,
             query_path: tokenizer.query_path,
             numbered_end: tokenizer.numbered_end,
             endings: &site.tokens.endings[..site.tokens.endings.len().min(Endings::MOST)],

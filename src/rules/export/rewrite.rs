@@ -47,16 +47,16 @@ pub fn in_space(context: &Context<'_>, at: usize, space: Space) -> Result<Vec<Re
         space,
         context,
         front: space.front_of(&acting),
-        // A URL whose parameters are separated by semicolons gets other separators where a rule fires.
-        ahead: if tokens.semicolons { r"(?![^?#]*\?[^#]*;)" } else { "" }.to_owned()
+        // A URL whose parameters have another separator gets other separators where a rule fires.
+        ahead: if tokens.has_separators() { r"(?![^?#]*\?[^#]*[;?])" } else { "" }.to_owned()
             + &scope(space, &rule.scope, tokens)?,
         delimiters: !tokens.delimiters.is_empty(),
-        semicolons: tokens.semicolons,
+        has_separators: tokens.has_separators(),
     };
     let touches_query = |key: &str| key.starts_with("query ");
     let query = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|o| &o.0)).any(|k| touches_query(k));
-    if query && tokens.semicolons {
-        return Err("parameters of this site are separated by semicolons too".to_owned());
+    if query && tokens.has_separators() {
+        return Err("parameters of this site have another separator, too".to_owned());
     }
     let mut drafts = Vec::new();
     // An index is removed before the slash in front of it, and the origin, which the other steps match,
@@ -141,7 +141,7 @@ struct Writer<'a> {
     /// The scope.
     ahead: String,
     delimiters: bool,
-    semicolons: bool,
+    has_separators: bool,
 }
 
 /// One step of a rule: a pattern and its replacement, before the scope is written in front.
@@ -170,7 +170,7 @@ impl Writer<'_> {
     }
 
     fn query(&self, name: &str, operation: &Operation) -> Option<Vec<StepPattern>> {
-        debug_assert!(!self.semicolons, "refused before");
+        debug_assert!(!self.has_separators, "refused before");
         let parameter = parameter(self.space, name)?;
         let bare = !name.ends_with('=');
         match operation {

@@ -22,8 +22,8 @@ pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<String>, String> {
     if !rule.scope.is_empty() || rule.closed {
         return Err("it holds under a condition; a path here is a prefix, which is wider".to_owned());
     }
-    if context.site.tokens.semicolons {
-        return Err("parameters of this site are separated by semicolons too".to_owned());
+    if context.site.tokens.has_separators() {
+        return Err("parameters of this site have another separator, too".to_owned());
     }
     let name = |(key, operation): &(String, Operation)| {
         let name = key.strip_prefix("query ").and_then(|name| name.strip_suffix('='));

@@ -16,6 +16,10 @@ pub struct Tokens {
     /// Of the URLs that use one separator alone, more use `;`: it is the usual one here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined_by_semicolons: bool,
+    /// A `?` within the query separates parameters on this site, as `&` does: `?n=A?action=print`. Of no effect beside
+    /// `semicolons`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nested_queries: bool,
     /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is tokenized as
     /// the path is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -90,6 +94,11 @@ impl Tokens {
         }
     }
 
+    /// True where something beside `&` separates parameters.
+    pub fn has_separators(&self) -> bool {
+        self.semicolons || self.nested_queries
+    }
+
     /// True where paths are tokenized as patterns and simple readers cannot tokenize them.
     pub fn extends_paths(&self) -> bool {
         self.query_path || self.numbered_end || self.inner_numbers || !self.endings.is_empty()
@@ -102,6 +111,7 @@ impl Tokens {
             delimiters: DELIMITERS.iter().enumerate().map(bit).sum(),
             semicolons: self.semicolons,
             joined_by_semicolons: self.semicolons && self.joined_by_semicolons,
+            nested_queries: self.nested_queries && !self.semicolons,
             fragments: matches!(self.fragments, Some(Fragments::Keys { .. })),
             learned: self.fragments.is_some(),
             query_path: self.query_path,
