@@ -29,6 +29,11 @@ impl Covering {
 
     /// Tests a proposal in the present state; if it holds, rewrites the rows.
     pub(super) fn adopt(&mut self, proposal: Proposal) {
+        let is_nested = proposal.keys.iter().any(|&key| self.is_nested_query(key));
+        let nested: Vec<usize> = proposal.keys.iter().copied().filter(|&key| !self.is_nested_query(key)).collect();
+        if is_nested && (nested.is_empty() || proposal.action == Action::Ignore && nested.len() > 1) {
+            return;
+        }
         let defaults = proposal.action == Action::Classes && proposal.keys.len() > 1;
         let mut rows = match defaults {
             true => defaults::rows(&self.columns, &self.alive, &proposal.scope, &proposal.keys),
@@ -146,6 +151,11 @@ impl Covering {
             scope.extend(places);
             groups = self.table(&rows, &maps);
         }
+        // The `?` before a parameter is left out with it, and nowhere else.
+        if let Some(&key) = nested.first().filter(|_| is_nested && action == Action::Ignore) {
+            rows.retain(|&row| self.columns.code(key, row) != 0);
+            scope.push((key, Condition::Present));
+        }
         let (good, bad) = groups.totals();
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
@@ -170,6 +180,14 @@ impl Covering {
             line,
             listed,
         });
+    }
+
+    /// True for the separators of parameters where `?` is one of them. Once what follows it is left out, it separates
+    /// nothing, and says nothing of `?` between others: it is left out together with them alone.
+    fn is_nested_query(&self, key: usize) -> bool {
+        let columns = &self.columns;
+        let values = || (0..columns.codes_len(key) as u32).map(|code| columns.value(key, code));
+        columns.keys[key].is(Fixed::SEPARATOR) && values().any(|value| value.contains(&b'?'))
     }
 
     /// The parts of the path that all evidence about parameters shares, where pages with others were met: that `page`

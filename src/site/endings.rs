@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 struct Word {
     same: BTreeSet<u32>,
     different: BTreeSet<u32>,
+    /// URLs with the word, and those of them whose page without it is known.
+    rows: [usize; 2],
 }
 
 /// The last segments, and words joined to one, that enough clusters hold with and without them, and that few clusters
@@ -38,8 +40,10 @@ pub fn find<'t>(training: &'t Training, sample: impl Fn(usize) -> bool, threshol
     }
     let mut words: BTreeMap<(bool, &[u8]), Word> = BTreeMap::new();
     let mut add = |row: usize, word: (bool, &'t [u8]), page: u64, slash: bool| {
-        let Some(clusters) = pages.get(&page) else { return };
         let (of, cluster) = (words.entry(word).or_default(), training.clusters[row]);
+        of.rows[0] += 1;
+        let Some(clusters) = pages.get(&page) else { return };
+        of.rows[1] += 1;
         let is_same = clusters.contains(&(cluster, slash));
         if is_same {
             of.same.insert(cluster)
@@ -59,11 +63,13 @@ pub fn find<'t>(training: &'t Training, sample: impl Fn(usize) -> bool, threshol
             add(row, (true, &last[joint..end]), hash(&page, rest), false);
         }
     }
-    let enough = |word: &Word| {
-        let shown = word.same.len();
-        shown >= thresholds.cut_ending_clusters && word.different.len() * 100 <= shown * thresholds.cut_ending_percent
+    let enough = |is_joined: bool, word: &Word| {
+        let (shown, [all, known]) = (word.same.len(), word.rows);
+        let is_known = !is_joined || known * 100 >= all * thresholds.cut_ending_known_percent;
+        let is_refuted = word.different.len() * 100 > shown * thresholds.cut_ending_percent;
+        shown >= thresholds.cut_ending_clusters && is_known && !is_refuted
     };
-    let mut found: Vec<((bool, &[u8]), Word)> = words.into_iter().filter(|(_, word)| enough(word)).collect();
+    let mut found: Vec<((bool, &[u8]), Word)> = words.into_iter().filter(|(of, word)| enough(of.0, word)).collect();
     found.sort_by_key(|(word, of)| (Reverse(of.same.len()), *word));
     found.truncate(Endings::MOST);
     let written = |(is_joined, word): (bool, &[u8])| {
@@ -128,10 +134,14 @@ mod tests {
             .chain([("pN-notes.html", "n")])
             .zip([100, 200, 300, 400, 500, 600])
             .flat_map(|((name, other), from)| (from..from + 3).flat_map(move |at| both(at, other, name)))
+            .chain((700..703).map(|at| page("lone", &format!("p{at}-print.html"))))
             .collect();
         let rows = rows.iter().map(|(url, label)| (url.as_bytes(), Some(label.as_bytes()), false));
         let training = Training::new("a.example", rows);
         assert_eq!(find(&training, |_| true, &Thresholds::default()), ["*-print", "*.en"]);
+        // Of six URLs with -print three have a page without it, of six with .en all.
+        let thresholds = Thresholds { cut_ending_known_percent: 60, ..Thresholds::default() };
+        assert_eq!(find(&training, |_| true, &thresholds), ["*.en"]);
     }
 
     #[test]

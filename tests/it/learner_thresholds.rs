@@ -14,6 +14,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("breadth_slack_ppm", "crawl-bugs"),
     ("classes_raw_permille", "crawl-docs"),
     ("cut_ending_percent", "site::endings"),
+    ("cut_ending_known_percent", "site::endings"),
     ("energy_damping", "crawl-bugs"),
     ("form_min_constant_urls", "phpbb-forum"),
     ("form_near", "crawl-kb"),

@@ -96,6 +96,10 @@ thresholds! {
     /// Clusters that may hold a last segment where the URL without it is another page, or differs in its slash at the
     /// end, too, as a share of those that hold both, in hundredths.
     cut_ending_percent: usize = 5, 0..=100;
+    /// URLs with a word joined to a name whose page without it is known, at least, as a share of those with the
+    /// word, in hundredths: below it the page without the word is mostly none (`rose.html.en` on a site without
+    /// `rose.html`).
+    cut_ending_known_percent: usize = 25, 0..=100;
     /// Parts of the clusters, each judged by what was learned on the others. Four samples of 1,500 URLs of
     /// a wiki are cut at `:` with 8 parts; with 4 two of them are (saved share .936, .926), with 2 none
     /// (.913). Twice the parts take twice the time.
