@@ -140,12 +140,14 @@ pub struct Tail {
 const JOINTS: [u8; 5] = [b'-', b'_', b'.', b',', b'~'];
 
 /// The last word of a segment, `-print` of `a-title-print.html` or `.print` of `a.html.print`: one of
-/// [`JOINTS`] and letters. None where the rest is a directory index, which is a key everywhere.
+/// [`JOINTS`] and letters. None where the rest is a directory index, which is a key everywhere, or ends in no letter or
+/// digit: a delimiter there would split it before an extension alone.
 pub fn tail(segment: &[u8]) -> Option<Tail> {
     let dot = last_dot(segment);
     let end = if dot > 0 && among(&EXTENSIONS, &segment[dot + 1..]) { dot } else { segment.len() };
     let joint = segment[..end].iter().rposition(|b| !b.is_ascii_alphabetic())?;
-    if joint == 0 || joint + 1 == end || !JOINTS.contains(&segment[joint]) {
+    let is_joint = joint > 0 && segment[joint - 1].is_ascii_alphanumeric() && JOINTS.contains(&segment[joint]);
+    if !is_joint || joint + 1 == end {
         return None;
     }
     let rest = &segment[..joint];

@@ -159,7 +159,8 @@ fn an_ending_is_a_path_parameter() {
 
 #[test]
 fn a_joined_ending_is_a_path_parameter() {
-    let cases: [(&str, &[(&str, &str)]); 14] = [
+    let cases: [(&str, &[(&str, &str)]); 15] = [
+        ("http://a/b--print", &[("depth", "1"), ("path0", "b--print")]),
         ("http://a/b-print.html", &[("depth", "1"), ("path0", "b"), ("ext", ".html"), ("param -/", "print")]),
         ("http://a/c/b-print", &[("depth", "2"), ("path0", "c"), ("path1", "b"), ("param -/", "print")]),
         ("http://a/b.html.en", &[("depth", "1"), ("path0", "b"), ("ext", ".html"), ("param .//", "en")]),
