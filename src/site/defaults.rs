@@ -2,7 +2,8 @@
 //!
 //! A value class of one key needs URLs that differ in that key alone. Software that writes its defaults
 //! out writes them all, so such pairs are rare; the pairs that exist differ in all of them at once. The
-//! table that ignores those keys together gives the values with which they come, against none of them.
+//! table that ignores those keys together gives the values with which they come, against none of them. Where the
+//! parameters have another order or other separators as well, these are left out with them, be it one parameter.
 //! Saved share of phpbb-forum, mean of six samples of 20 %: .848 with classes of one key only, .983
 //! with these; recall .9972 and .9971.
 

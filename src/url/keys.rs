@@ -48,8 +48,8 @@ impl Fixed {
     /// The [section](super::section) of the URL as it came: a condition of rules, and no part of what is
     /// composed.
     pub const SECTION: Fixed = Fixed(11);
-    /// Separators of the query parameters, `&` and `;`, where they are not the site's usual one; a single
-    /// one means all. Only where the site splits queries at `;`.
+    /// Separators of the query parameters, `&` and `;` or `?`, where they are not the site's usual one; a single
+    /// one means all. Only where the site splits queries at `;` or `?`, too.
     pub const SEPARATOR: Fixed = Fixed(12);
     pub(super) const FIRST_PART: u8 = 16;
 
