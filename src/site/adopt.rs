@@ -8,6 +8,7 @@ use super::evidence::Groups;
 use super::operations::{self, Map};
 use super::proposal::{self, Action, Adopted, Condition, EvidenceTable, Proposal, Scope};
 use super::{defaults, generalization, prefixes};
+use crate::rules::Function;
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Key, Part};
 use std::collections::BTreeSet;
@@ -32,6 +33,11 @@ impl Covering {
         let is_nested = proposal.keys.iter().any(|&key| self.is_nested_query(key));
         let nested: Vec<usize> = proposal.keys.iter().copied().filter(|&key| !self.is_nested_query(key)).collect();
         if is_nested && (nested.is_empty() || proposal.action == Action::Ignore && nested.len() > 1) {
+            return;
+        }
+        // It writes `?`, and what follows would be another parameter.
+        let decodes = matches!(proposal.action, Action::Function(family) if family.function == Function::DecodeSlash);
+        if decodes && self.columns.fixed(Fixed::SEPARATOR).is_some_and(|key| self.is_nested_query(key)) {
             return;
         }
         let defaults = proposal.action == Action::Classes && proposal.keys.len() > 1;

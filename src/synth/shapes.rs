@@ -91,6 +91,12 @@ fn joined(url: &mut Parts, key: &str, number: u64, more: &[u8]) {
     });
 }
 
+/// One of the two pages of a number: the second has a separator and more behind it.
+fn half(value: &str, separator: char) -> Option<u64> {
+    let number: u64 = value.split(separator).next()?.parse().ok()?;
+    Some(number * 2 + u64::from(value.contains(separator)))
+}
+
 /// The number of a path of one directory and a number.
 fn numbered(url: &View, directory: &str) -> Option<u64> {
     match url.path()[..] {
@@ -162,11 +168,7 @@ const SEPARATORS_MATTER: Shape = Shape {
             joined(url, "a", page.entity / 2, b";b=1");
         }
     },
-    key: |url| {
-        let value = url.get("a").filter(|_| is_at(url, "mixed.php"))?;
-        let number: u64 = value.split(';').next()?.parse().ok()?;
-        Some(number * 2 + u64::from(value.contains(';')))
-    },
+    key: |url| half(url.get("a").filter(|_| is_at(url, "mixed.php"))?, ';'),
     rule: "; is part of a value, view does not matter",
 };
 
@@ -189,11 +191,7 @@ const NESTED_QUERIES_MATTER: Shape = Shape {
         view(page, url);
         joined(url, "q", page.entity / 2, if page.entity.is_multiple_of(2) { b"" } else { b"?exact=1" });
     },
-    key: |url| {
-        let value = url.get("q").filter(|_| is_at(url, "search.php"))?;
-        let number: u64 = value.split('?').next()?.parse().ok()?;
-        Some(number * 2 + u64::from(value.contains('?')))
-    },
+    key: |url| half(url.get("q").filter(|_| is_at(url, "search.php"))?, '?'),
     rule: "? is part of a value, view does not matter",
 };
 
