@@ -24,8 +24,8 @@ pub struct ProvenSite {
     pub withdrawn: Vec<Withdrawn>,
     /// Rules that the proof narrowed, in the order of narrowing.
     pub narrowed: Vec<Narrowed>,
-    /// Look-ups, value ranges and exceptions that led URLs to the page of another cluster and were
-    /// withdrawn one by one.
+    /// Look-ups, value ranges and exceptions that led URLs to the page of another cluster, or to one that only
+    /// changed rules wrote, and were withdrawn one by one.
     pub forgotten: u64,
     /// Wrong merges that are drift of the labels.
     pub drift: u64,
@@ -61,6 +61,7 @@ impl ProvenSite {
     /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by
     /// index, ascending). Returns the new index of each rule that is kept.
     pub(super) fn change(&mut self, changes: Vec<(usize, Change)>, pending: &mut Pending) -> Vec<Option<u16>> {
+        self.forget_written(&changes);
         let mut changes = changes.into_iter().peekable();
         let mut places = Vec::new();
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
@@ -96,16 +97,29 @@ impl ProvenSite {
         }
         let ids: BTreeSet<&str> = self.rules.rules.iter().map(|rule| rule.id.as_str()).collect();
         self.rules.exceptions.retain(|[_, of]| of == "*" || ids.contains(of.as_str()));
+        let place = |rule: &mut u16| *rule = places[usize::from(*rule)].expect("pages of changed rules are gone");
+        self.learned.written.values_mut().flatten().for_each(place);
         places
+    }
+
+    /// Removes the look-ups and value ranges to pages that only rules that change wrote.
+    fn forget_written(&mut self, changes: &[(usize, Change)]) {
+        let changes = |rule: &u16| changes.iter().any(|(at, _)| *at == usize::from(*rule));
+        let is_lost = |page: &str| self.learned.written.get(page).is_some_and(|rules| rules.iter().any(changes));
+        let before = remembered(&self.rules);
+        self.rules.aliases.retain(|[_, to]| !is_lost(to));
+        for local in &mut self.rules.local {
+            local.pages.retain(|value_range| !is_lost(&value_range.page));
+        }
+        self.rules.local.retain(|local| !local.pages.is_empty());
+        self.forgotten += (before - remembered(&self.rules)) as u64;
+        self.learned.written.retain(|_, rules| !rules.iter().any(changes));
     }
 
     /// Removes the look-ups, value ranges and exceptions that lead these URLs to their pages; all memory if
     /// no single one does.
     pub(super) fn forget(&mut self, urls: &[NormalUrl]) {
-        let count = |rules: &SiteRules| {
-            rules.aliases.len() + rules.exceptions.len() + rules.local.iter().map(|of| of.pages.len()).sum::<usize>()
-        };
-        let before = count(&self.rules);
+        let before = remembered(&self.rules);
         let (plain, whole) = (RuleSet::new(vec![without_memory(&self.rules)]), RuleSet::new(vec![self.rules.clone()]));
         let mut buffers = Buffers::default();
         let mut page =
@@ -120,7 +134,7 @@ impl ProvenSite {
             local.pages.retain(|value_range| !(targets.contains(&hash128(value_range.page.as_bytes()))));
         }
         self.rules.local.retain(|local| !local.pages.is_empty());
-        match before - count(&self.rules) {
+        match before - remembered(&self.rules) {
             0 => self.withdraw_lookups(),
             forgotten => self.forgotten += forgotten as u64,
         }
@@ -134,6 +148,11 @@ impl ProvenSite {
     }
 }
 
+/// Number of look-ups, exceptions and value ranges.
+fn remembered(rules: &SiteRules) -> usize {
+    rules.aliases.len() + rules.exceptions.len() + rules.local.iter().map(|of| of.pages.len()).sum::<usize>()
+}
+
 /// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Learned {
@@ -143,4 +162,27 @@ pub struct Learned {
     pub invalid: u64,
     /// Passes over the records after the first.
     pub proof_passes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_ups_to_pages_that_only_a_changed_rule_wrote_go_with_it() {
+        let to = |page: &str| [format!("http://a/{page}/old"), format!("http://a/{page}")];
+        let rules = ["a", "b", "c"].map(|id| Rule::of(id, Vec::new(), Vec::new())).to_vec();
+        let written = [("http://a/x", vec![0]), ("http://a/y", vec![0, 1]), ("http://a/z", vec![2])];
+        let written = written.map(|(page, rules)| (page.to_owned(), rules)).into();
+        let mut site = ProvenSite {
+            rules: SiteRules { rules, aliases: ["w", "x", "y", "z"].map(to).to_vec(), ..SiteRules::default() },
+            learned: LearnedSite { written, ..LearnedSite::default() },
+            ..ProvenSite::default()
+        };
+        site.change(vec![(1, Change::Withdraw(Reason::Bound))], &mut Pending::default());
+        assert_eq!((site.rules.aliases, site.forgotten), (["w", "x", "z"].map(to).to_vec(), 1));
+        // Rules are named by where they stand now.
+        let left = [("http://a/x", vec![0]), ("http://a/z", vec![1])];
+        assert_eq!(site.learned.written, left.map(|(page, rules)| (page.to_owned(), rules)).into());
+    }
 }

@@ -7,6 +7,9 @@
 //! identity's majority. It decides on path and query only: both URLs lie on one origin. And it never
 //! adds or changes a number: one label does not prove that a topic is its page 2. Value ranges may
 //! ([`super::leads`]).
+//!
+//! A rule that is withdrawn or disabled later takes no look-up to another page: a look-up names a URL that was met,
+//! which is reduced anew, and [`Written`] are the pages that look-ups lead to and only rules wrote.
 
 use super::operations::plainness;
 use super::points::Reader;
@@ -17,20 +20,26 @@ use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`. Returns the number of
-/// look-ups.
+/// Pages that look-ups and value ranges lead to and that no member has as its path and query: the rules that write
+/// each, by index, from the member that the fewest change.
+pub type Written = BTreeMap<String, Vec<u16>>;
+
+/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`.
 pub fn learn(
     rules: &mut SiteRules,
     training: &Training,
     mut identities: Vec<Identity>,
     thresholds: &Thresholds,
-) -> u64 {
+) -> Written {
     if too_noisy(&identities, training, thresholds) {
-        return 0;
+        return Written::default();
     }
     let tokenizer = rules.tokenizer();
+    let set = RuleSet::new(vec![rules.clone()]);
+    let mut scratch = Scratch::default();
+    let mut are_met = Vec::new();
     for identity in &mut identities {
         let own = |&row: &u32| {
             let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
@@ -58,12 +67,22 @@ pub fn learn(
         let page = page.filter(|_| leads_away);
         let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
         identity.is_requested = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
-        let page = [origin(identity.composed.as_bytes()), page.unwrap_or(composed)].concat();
-        identity.page = NormalUrl::new(&page).expect("path and query of a normal form behind an origin of one");
+        identity.page = on_origin_of(&identity.composed, page.unwrap_or(composed));
+        let is_member = |row: &&u32| training.clusters[**row as usize] == identity.majority;
+        let tails = || identity.rows.iter().filter(is_member).filter_map(tail);
+        let is_met = tails().any(|tail| tail == behind_origin(identity.page.as_bytes()));
+        are_met.push(is_met);
+        let source = match is_met {
+            true => identity.page.clone(),
+            false => tails()
+                .min_by_key(|&tail| plainness(tail))
+                .map_or_else(|| identity.page.clone(), |tail| on_origin_of(&identity.composed, tail)),
+        };
+        let is_reduced = set.apply_normal(source.by_ref(), Some(0), &mut scratch).url == identity.composed.as_bytes();
+        identity.source = if is_reduced { source } else { identity.page.clone() };
     }
     let mut reader = Reader::new(&rules.tokens);
     let earlier = training.hints.previous.as_ref().map(|rules| RuleSet::new(vec![SiteRules::clone(rules)]));
-    let mut scratch = Scratch::default();
     let mut look_ups = Vec::new();
     let mut target_of: Vec<usize> = (0..identities.len()).collect();
     let mut best_of = target_of.clone();
@@ -102,8 +121,8 @@ pub fn learn(
         let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };
         cluster.iter().for_each(|c| best_of[c.2] = cluster[best].2);
         for at in (0..cluster.len()).filter(|&at| at != best && holds(&numbers[at], &numbers[best])) {
-            let text = |at: usize| identities[cluster[at].2].page.as_str().to_owned();
-            look_ups.push([text(at), text(best)]);
+            let of = |at: usize| &identities[cluster[at].2];
+            look_ups.push([of(at).source.as_str().to_owned(), of(best).page.as_str().to_owned()]);
             target_of[cluster[at].2] = cluster[best].2;
         }
     }
@@ -120,7 +139,16 @@ pub fn learn(
     rules.local = value_ranges::learn(&identities, &mut reader, &best_of, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
-    rules.aliases.len() as u64
+    let pages = rules.local.iter().flat_map(|local| &local.pages).map(|range| range.page.as_str());
+    let pages: HashSet<&str, FixedState> = pages.chain(rules.aliases.iter().map(|[_, to]| to.as_str())).collect();
+    let mut written = Written::default();
+    let is_written = |of: &(&Identity, bool)| !of.1 && pages.contains(of.0.page.as_str());
+    for (identity, _) in identities.iter().zip(are_met).filter(is_written) {
+        let rows = identity.rows.iter().filter_map(|&row| training.normal(row as usize));
+        let fired = rows.map(|url| set.apply_normal(url, Some(0), &mut scratch).fired.iter().collect::<Vec<u16>>());
+        written.insert(identity.page.as_str().to_owned(), fired.min_by_key(Vec::len).unwrap_or_default());
+    }
+    written
 }
 
 /// True where the sorted list `all` holds each of the sorted list `some`, repeats counted.
@@ -155,6 +183,12 @@ fn split(tail: &[u8]) -> (&[u8], impl Iterator<Item = &[u8]>) {
 /// Path, query and fragment of a URL in normal form.
 fn behind_origin(url: &[u8]) -> &[u8] {
     &url[origin(url).len()..]
+}
+
+/// A URL with the path and query of another one.
+fn on_origin_of(url: &NormalUrl, tail: &[u8]) -> NormalUrl {
+    let url = [origin(url.as_bytes()), tail].concat();
+    NormalUrl::new(&url).expect("path and query of a normal form behind an origin of one")
 }
 
 /// Adds exceptions: training pages whose URLs are of different clusters are excepted from the one rule
@@ -222,4 +256,40 @@ fn too_noisy(identities: &[Identity], training: &Training, thresholds: &Threshol
     let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
     let outside = |i: &Identity| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64;
     identities.iter().map(outside).sum::<u64>() * 1000 > thresholds.look_up_max_impure_permille * labelled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reduced;
+    use super::*;
+    use crate::rules::types::{Operation, Representative, Rule};
+
+    #[test]
+    fn look_ups_name_urls_that_were_met_and_pages_that_only_rules_wrote() {
+        let urls = [("old/1/", "p"), ("title", "p"), ("b/o/", "q"), ("longer/o/", "q"), ("alone/", "r")];
+        let urls = urls.map(|(path, label)| (format!("http://a.example/{path}"), label));
+        let rows = urls.iter().map(|(url, label)| (url.as_bytes(), Some(label.as_bytes()), false));
+        let training = Training::new("a.example", rows);
+        let slash = vec![("trailing slash".to_owned(), Operation::Ignore(Representative::LeftOut))];
+        let mut rules = SiteRules {
+            site: "a.example".to_owned(),
+            origins: vec!["http://a.example".to_owned()],
+            rules: vec![Rule::of("a", Vec::new(), slash)],
+            ..SiteRules::default()
+        };
+        let found = reduced::identities(&rules, &training);
+        let written = learn(&mut rules, &training, found, &Thresholds::default());
+        assert_eq!(written, Written::from([("http://a.example/b/o".to_owned(), vec![0])]));
+        let page = |rules: &SiteRules, url: &str| {
+            let url = NormalUrl::new(format!("http://a.example/{url}").as_bytes()).expect("a URL");
+            let set = RuleSet::new(vec![rules.clone()]);
+            let canonical = set.apply_normal(url.by_ref(), Some(0), &mut Scratch::default()).url.to_vec();
+            String::from_utf8(canonical).expect("a path of ASCII").replace("http://a.example/", "")
+        };
+        let pages = |rules: &SiteRules| ["old/1/", "old/1", "longer/o/", "longer/o"].map(|url| page(rules, url));
+        assert_eq!(pages(&rules), ["title", "title", "b/o", "b/o"]);
+        // Without the rule the URL without a slash is another one, which nobody has met.
+        rules.rules.clear();
+        assert_eq!(pages(&rules), ["title", "old/1", "b/o", "longer/o"]);
+    }
 }

@@ -25,6 +25,9 @@ pub struct Identity {
     pub(super) is_requested: bool,
     /// Page that represents the identity: path and query of a member, or `composed`.
     pub(super) page: NormalUrl,
+    /// A URL that the rules reduce to the identity: path and query of a member, where one on this origin is reduced
+    /// to it. What the rules made of another URL says nothing once one of them is withdrawn.
+    pub(super) source: NormalUrl,
 }
 
 /// The reduced URLs that hold one cluster each, for rules that move directories.
@@ -59,6 +62,7 @@ pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
                 listed: false,
                 is_requested: false,
                 page: NormalUrl::default(),
+                source: NormalUrl::default(),
             });
             out.len() - 1
         });

@@ -65,7 +65,7 @@ pub fn learn(
             value_ranges(group, &belief, &leads, |like, range| {
                 let target = if leads.hold(like) { best[like as usize] } else { like as usize };
                 if let Some(page) = page(target) {
-                    let like = identities[like as usize].composed.as_str().to_owned();
+                    let like = identities[like as usize].source.as_str().to_owned();
                     pages.push(ValueRange { like, range, page });
                 }
             });

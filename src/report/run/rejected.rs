@@ -53,7 +53,9 @@ fn rejected(summary: &Summary, site: &OneSite<'_>) -> Vec<String> {
     if figures.forgotten > 0 {
         let what =
             many(figures.forgotten, "look-up or exception").replace("look-up or exceptions", "look-ups or exceptions");
-        lines.push(format!("{what} went: they led URLs to the page of another cluster."));
+        lines.push(format!(
+            "{what} went: they led URLs to the page of another cluster, or to one that only a changed rule wrote."
+        ));
     }
     if figures.without_lookups > 0 {
         lines.push("All look-ups went: they led URLs to wrong pages.".to_owned());
