@@ -115,16 +115,17 @@ function section(url, names) {
   if (member && names.includes(first + "/")) return whole;
   return /^[0-9]*$/.test(first) ? "<number>" : names.includes(first) ? first : "<other>";
 }
-const repeats = (value) => value.split("&").map((part, i) => (i ? named(part)[1] : part));
-const sorted = (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]);
+const members = (value, nth) => value.split("&").map((part) => named(part)[nth]).sort();
+const family = (value) => [...new Set(members(value, 1))].map((of, i) => members(value, 0)[i] + of).join("&");
+const sorted = (value) => ((name) => family(name + value).slice(name.length))(named(value.split("&")[1] ?? "")[0]);
 const hash = (digits) => [new RegExp(`(?<=^[0-9a-f]{${digits}})[0-9a-f]{${40 - digits}}$`), ""];
 const FUNCTIONS = { // what is replaced, and what by
   "drop-www": [/^www\.(?=.*\.)/, ""], "plus-is-space": [/\+/g, "%20"], "drop-leading-zeros": [/^0+(?=[0-9]+$)/, ""],
   "decode-slash": [/%[23]F/gi, decodeURIComponent], "drop-title": [/(?<=^[0-9]+)(?:[:_-]|%3A)[A-Za-z%][^&]*$/, ""],
-  "decode-sub-delimiters": [/%(?:2[1478-9AC]|3A|40)/gi, decodeURIComponent],
+  "decode-sub-delimiters": [/%(?:2[1478-9AC]|3A|40)/gi, decodeURIComponent], "first-repeat": [/&.*$/, ""],
   "lower-case": [/%[0-9A-F]{2}|[A-Z]/gi, (text) => (text.length > 1 ? text : text.toLowerCase())],
   "hash-to-7": hash(7), "hash-to-8": hash(8), "hash-to-10": hash(10), "hash-to-12": hash(12),
-  "first-repeat": [/&.*$/, ""], "last-repeat": [/^.*&[^=&]*=?/, ""], "sort-repeats": [/^.*$/, sorted],
+  "last-repeat": [/^.*&[^=&]*=?/, ""], "sort-repeats": [/^.*$/, sorted], "sort-family": [/^.*$/, family],
 };
 // Values that can stand at another key: they hold no delimiter that means something there.
 const FITS = { query: /^[^&#+]*$/, param: /^[^/?#;]+$/, host: /^[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*$/ };
@@ -177,13 +178,12 @@ class Site {
     return isValue && compose(this.run(twin), this) !== twin ? pairs : this.run(twin);
   }
   result(url, pairs = this.reduce(url)) {
-    const hits = ({ key, absent, text = "", numbers, others }) => {
-      const value = pairs.get(key) ?? "";
+    const hits = ({ key, absent, text = "", numbers, others }, value = pairs.get(key) ?? "") => {
       const [number] = (value.startsWith(text) && /^(?:0|[1-9][0-9]{0,14})$/.exec(value.slice(text.length))) || [];
       const isIn = !numbers || (number && numbers[0] <= number && number <= numbers[1]);
       return (absent || pairs.has(key)) && isIn && identity(pairs, key) === others;
     };
-    return this.pages.get(identity(pairs)) ?? this.ranges.find(hits)?.page ?? compose(pairs, this);
+    return this.pages.get(identity(pairs)) ?? this.ranges.find((range) => hits(range))?.page ?? compose(pairs, this);
   }
   plain = (url) => (this.fragments ? url : url.replace(/^([^#]*)#(?![!/]).*$/, "$1"));
   // What the rules make of a URL on the site in normal form; itself, where it is canonical.

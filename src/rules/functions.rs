@@ -6,6 +6,7 @@
 use super::types::Function;
 use crate::url::scan::has_capital;
 use crate::url::{CAPITAL, Fixed, KeyKind, PERCENT, PLUS};
+use std::collections::BTreeSet;
 
 /// Property of an empty value, beside those of [`Split::letters`](crate::url::Split::letters).
 pub(super) const EMPTY: u8 = 8;
@@ -24,7 +25,7 @@ pub(super) fn needs(function: Function) -> u8 {
         | Function::HashTo8
         | Function::HashTo10
         | Function::HashTo12 => ANY,
-        Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => REPEATED,
+        Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats | Function::SortFamily => REPEATED,
         Function::DropEmpty => EMPTY,
         Function::PlusIsSpace => PLUS,
         Function::LowerCase => CAPITAL,
@@ -36,7 +37,7 @@ pub(super) fn needs(function: Function) -> u8 {
 pub(super) fn brings(function: Function) -> u8 {
     match function {
         Function::PlusIsSpace => PERCENT,
-        _ if function.is_on_repeats() => EMPTY,
+        _ if function.is_on_repeats() || function == Function::SortFamily => EMPTY,
         _ => 0,
     }
 }
@@ -101,6 +102,7 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
             true
         }
         Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => of_repeats(function, value, out),
+        Function::SortFamily => of_family(value, out),
     }
 }
 
@@ -149,12 +151,29 @@ fn of_repeats(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
         Function::FirstRepeat => out.extend_from_slice(first),
         Function::LastRepeat => out.extend_from_slice(others.next_back().unwrap_or_default()),
         _ => {
-            let values: std::collections::BTreeSet<&[u8]> = others.chain([first]).collect();
+            let values: BTreeSet<&[u8]> = others.chain([first]).collect();
             for (at, value) in values.into_iter().enumerate() {
                 out.extend_from_slice(if at == 0 { b"" } else { name });
                 out.extend_from_slice(value);
             }
         }
+    }
+    out != value
+}
+
+/// Writes the parameters of a family with its values sorted; false where it has one alone, or does not change.
+fn of_family(value: &[u8], out: &mut Vec<u8>) -> bool {
+    if memchr::memchr(b'&', value).is_none() {
+        return false;
+    }
+    let cut = |part: &'_ [u8]| memchr::memchr(b'=', part).map_or(part.len(), |at| at + 1);
+    let mut names: Vec<&[u8]> = value.split(|&b| b == b'&').map(|part| &part[..cut(part)]).collect();
+    names.sort_unstable();
+    let values: BTreeSet<&[u8]> = value.split(|&b| b == b'&').map(|part| &part[cut(part)..]).collect();
+    for (at, (name, value)) in names.into_iter().zip(values).enumerate() {
+        out.extend_from_slice(if at == 0 { b"" } else { b"&" });
+        out.extend_from_slice(name);
+        out.extend_from_slice(value);
     }
     out != value
 }
@@ -215,7 +234,7 @@ mod tests {
     #[test]
     fn functions_change_what_they_name_and_tell_so() {
         const HASH: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
-        let cases: [(Function, &str, Option<&str>); 50] = [
+        let cases: [(Function, &str, Option<&str>); 54] = [
             (Function::DropWww, "www.example.com", Some("example.com")),
             (Function::DropWww, "www.com", None),
             (Function::DropWww, "wwww.example.com", None),
@@ -263,6 +282,10 @@ mod tests {
             (Function::LastRepeat, "1", None),
             (Function::SortRepeats, "3&a=1&a=3&a=2", Some("1&a=2&a=3")),
             (Function::SortRepeats, "1&a=1", Some("1")),
+            (Function::SortFamily, "f[0]=b&f[1]=a", Some("f[0]=a&f[1]=b")),
+            (Function::SortFamily, "f[10]=a&f[9]=b&f[1]=a", Some("f[10]=a&f[1]=b")),
+            (Function::SortFamily, "f[0]=a&f[1]=b=&f[2]=c", None),
+            (Function::SortFamily, "f[0]=b", None),
             (Function::SortRepeats, "1&a=2", None),
             // A name without `=` has no values.
             (Function::SortRepeats, "&a&a", Some("")),

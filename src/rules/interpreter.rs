@@ -394,7 +394,7 @@ impl Rule {
             Operation::Apply(function) if key == "scheme" || key == "host" => {
                 !self.closed && key == "host" && *function == Function::DropWww
             }
-            Operation::Apply(function) if function.is_on_repeats() => !self.closed && key.starts_with("query "),
+            Operation::Apply(function) if !function.is_for(key) => false,
             Operation::Ignore(_) | Operation::Classes(_) | Operation::Apply(_) => !self.closed && is_key(key),
         };
         let mut targets: Vec<_> = self.operations.iter().map(|(key, _)| target_key(key)).collect();

@@ -314,12 +314,14 @@ pub enum On {
     Path,
     /// All parts of the path below the first segment, so that the first segment can be a condition.
     PathBelow,
-    /// Query keys.
+    /// Query keys but for families of names, whose values hold names.
     Query,
+    /// Families of query names.
+    Families,
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 24] = [
+pub const FAMILIES: [Family; 25] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
@@ -344,6 +346,7 @@ pub const FAMILIES: [Family; 24] = [
     Family { function: Function::LastRepeat, on: On::Query },
     Family { function: Function::FirstRepeat, on: On::Query },
     Family { function: Function::SortRepeats, on: On::Query },
+    Family { function: Function::SortFamily, on: On::Families },
 ];
 
 impl Family {
@@ -355,18 +358,15 @@ impl Family {
     /// True where each key must show by itself that the function holds: a program reads one empty parameter
     /// as an absent one, and another as a value, and takes abbreviations of some hashes.
     pub fn is_shown_by_key(&self) -> bool {
-        self.on == On::Query && !self.keeps_all() || self.function.hash_digits().is_some()
+        matches!(self.on, On::Query | On::Families) && !self.keeps_all() || self.function.hash_digits().is_some()
     }
 
     /// Prior of the function: changes of case, of numbers and of hashes have none, nor has the choice among repeated
     /// keys.
     pub fn prior(&self, thresholds: &Thresholds) -> u64 {
         let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros | Function::DropTitle);
-        if has_none || self.function.is_on_repeats() || self.function.hash_digits().is_some() {
-            0
-        } else {
-            thresholds.prior
-        }
+        let is_choice = self.function.is_on_repeats() || self.function == Function::SortFamily;
+        if has_none || is_choice || self.function.hash_digits().is_some() { 0 } else { thresholds.prior }
     }
 
     /// True for a key of the family.
@@ -376,8 +376,8 @@ impl Family {
             On::Host => key.is(Fixed::HOST),
             On::Path => path.is_some() || key.is(Fixed::EXTENSION),
             On::PathBelow => path.is_some_and(|(segment, _)| segment > 0) || key.is(Fixed::EXTENSION),
-            // The value of a family holds names, which no function may change.
             On::Query => matches!(key, Key::Query(_)) && !key.is_family(),
+            On::Families => matches!(key, Key::Query(name) if name.ends_with('=')) && key.is_family(),
         }
     }
 }

@@ -11,6 +11,7 @@
 mod aliases;
 mod constant;
 pub mod decor;
+mod facets;
 pub mod kind;
 mod lists;
 mod mapping;

@@ -4,13 +4,13 @@
 use super::kind::{Make, Page, PageType};
 use super::parts::Parts;
 use super::rng::Rng;
-use super::titles;
 use super::view::View;
 use super::words;
+use super::{facets, titles};
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 28] = [
+pub const SHAPES: [(&str, &str, Make); 30] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -19,6 +19,8 @@ pub const SHAPES: [(&str, &str, Make); 28] = [
     ("nested-queries-matter", "a ? within a value is part of it", |_| make(NESTED_QUERIES_MATTER)),
     ("repeats", "of a parameter that comes twice the last one counts", |_| make(REPEATS)),
     ("repeats-matter", "both values of a parameter that comes twice count, and their order", |_| make(REPEATS_MATTER)),
+    ("facets", "facets are a set, whatever their numbers: f[0]=7&f[1]=13", |_| make(facets::FACETS)),
+    ("facets-matter", "facets that are numbered count in their order", |_| make(facets::FACETS_MATTER)),
     ("messages", "message N lies on a page of its topic: talk/3.msg17.html", |_| make(MESSAGES)),
     ("messages-matter", "each message of a topic is a page: note/3.msg17.html", |_| make(MESSAGES_MATTER)),
     ("zeros", "numbers with leading zeros and without", |_| make(ZEROS)),

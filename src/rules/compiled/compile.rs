@@ -196,7 +196,7 @@ impl Builder {
         let slot = self.slot_of(key)?;
         if key == SECTION
             || matches!(operation, Operation::Apply(of) if key == "scheme" || key == "host" && *of != Function::DropWww)
-            || matches!(operation, Operation::Apply(of) if of.is_on_repeats() && !key.starts_with("query "))
+            || matches!(operation, Operation::Apply(of) if !of.is_for(key))
         {
             return None;
         }

@@ -100,7 +100,7 @@ fn an_exported_rule_is_the_rule_or_nothing() {
     let count = found.differences.len();
     assert!(differences.is_empty(), "{count} differences\n{}", differences.join("\n"));
     // Half of the random URLs are of kinds that exports leave alone: ports, semicolons, repeats.
-    assert!(found.changed > 1_400 && found.narrower < 2 * found.changed, "too little was compared: {found:?}");
+    assert!(found.changed > 1_300 && found.narrower < 2 * found.changed, "too little was compared: {found:?}");
 }
 
 /// Counts of the results of all exported rules of a site.
@@ -218,5 +218,5 @@ fn an_exported_site_merges_no_more_than_its_rules() {
     // Known gaps: parameters added behind others of an unusual order, and a lone `?` left of `?&a=b`.
     let is_rare = count as u64 * 200 <= found.changed;
     assert!(is_rare, "{count} differences\n{shown}\n{counts}");
-    assert!(found.changed > 1_400, "too little was compared: {found:?}");
+    assert!(found.changed > 1_300, "too little was compared: {found:?}");
 }

@@ -206,7 +206,7 @@ impl Maker<'_> {
             numbered_end: random.chance(20),
             endings,
             inner_numbers: (52..66).contains(&joined),
-            name_families: (47..52).contains(&joined),
+            name_families: (47..52).contains(&joined) || self.words.names[0] == "f[0]=" && random_ends.chance(80),
             sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),
             fragments,

@@ -127,7 +127,9 @@ impl Maker<'_> {
     fn apt_functions(&self, key: &str) -> Vec<Function> {
         let values = self.values.get(key).map_or(&[][..], Vec::as_slice);
         let changes = |function: &Function| values.iter().any(|v| apply(*function, v.as_bytes(), &mut Vec::new()));
-        Function::ALL.into_iter().filter(changes).collect()
+        let apt: Vec<Function> = Function::ALL.into_iter().filter(changes).collect();
+        // Hardly a key is a family of several names.
+        if key.contains('#') && apt.contains(&Function::SortFamily) { vec![Function::SortFamily] } else { apt }
     }
 
     /// What a rule that is not closed does to a key; most keep the URL one of the site.

@@ -1,6 +1,7 @@
 //! Random URLs of few words, so that the URLs of a rule set have keys and values in common.
 
 use super::Random;
+use crate::model::hash64;
 
 /// Hosts of one registrable domain each, and hosts of several kinds.
 const FAMILIES: [&[&str]; 4] = [
@@ -184,6 +185,10 @@ impl Words {
             // Few keys, or more than 64.
             let count = *random.pick(&[14, 110]);
             names.extend((0..count).map(|_| format!("k{}=", random.below(130))));
+        }
+        // Numbered names in place of others, so that what is drawn next stays as it is.
+        if Random::new(hash64(names.join("&").as_bytes())).chance(8) {
+            names.iter_mut().zip(["f[0]=", "f[1]=", "f[2]="]).for_each(|(name, other)| other.clone_into(name));
         }
         let mut hosts = some(random, FAMILIES[family], 3);
         if random.chance(25) {

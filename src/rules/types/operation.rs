@@ -1,5 +1,6 @@
 //! Operations: what a rule does to one key.
 
+use crate::url::keys::is_family;
 use serde::{Deserialize, Serialize};
 
 /// What an ignored key becomes, so that the canonical URL can be fetched (WWW10 writes `*` here).
@@ -55,11 +56,14 @@ pub enum Function {
     LastRepeat,
     /// The values of a query key that comes more than once are a set: sorted by bytes, each once.
     SortRepeats,
+    /// The values of a family of query keys are a set: sorted by bytes, each once, behind the first of its names,
+    /// sorted as well (`f[0]=b&f[1]=a` is `f[0]=a&f[1]=b`).
+    SortFamily,
 }
 
 impl Function {
     /// All functions, in the order of their definition.
-    pub const ALL: [Function; 15] = [
+    pub const ALL: [Function; 16] = [
         Function::DropWww,
         Function::DecodeSubDelimiters,
         Function::DecodeSlash,
@@ -75,6 +79,7 @@ impl Function {
         Function::FirstRepeat,
         Function::LastRepeat,
         Function::SortRepeats,
+        Function::SortFamily,
     ];
 
     /// Digits to which a function cuts hashes; `None` for the others.
@@ -88,9 +93,18 @@ impl Function {
         }
     }
 
-    /// True for a function on the values of a repeated key: it has a meaning on query keys only.
+    /// True for a function on the values of a repeated key.
     pub fn is_on_repeats(self) -> bool {
         matches!(self, Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats)
+    }
+
+    /// False for the name of a key on which the function has no meaning: one that can be no repeated parameter, or no
+    /// family of names.
+    pub fn is_for(self, key: &str) -> bool {
+        match self {
+            Function::SortFamily => key.starts_with("query ") && key.ends_with('=') && is_family(key.as_bytes()),
+            _ => !self.is_on_repeats() || key.starts_with("query "),
+        }
     }
 }
 
