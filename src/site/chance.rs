@@ -195,18 +195,19 @@ fn relaxed(rule: &Rule, nth: usize) -> Option<Rule> {
         if matches!(test, Test::Present | Test::Absent) {
             return None;
         }
-        let is_kept = match own {
-            Some((_, Operation::Replace(from))) => from == key,
+        match own {
+            Some((_, Operation::Replace(from))) if from != key => return None,
             Some((_, operation @ Operation::Keep(_))) => {
-                let is_kept = matches!((&*operation, test), (Operation::Keep(value), Test::Equals(of)) if value == of);
-                *operation = Operation::Replace(key.clone());
-                is_kept
+                if matches!((&*operation, test), (Operation::Keep(value), Test::Equals(of)) if value == of) {
+                    *operation = Operation::Replace(key.clone());
+                } else if is_of(Fixed::HOST) {
+                    return None;
+                }
             }
-            Some(_) => false,
-            None => true,
-        };
+            _ => {}
+        }
         relaxed.scope[nth].test = Test::Present;
-        return is_kept.then_some(relaxed);
+        return Some(relaxed);
     }
     if own.is_some() {
         return None;
