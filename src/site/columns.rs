@@ -207,16 +207,6 @@ impl Columns {
         most.filter(|_| is_changed).map(|(code, _)| code)
     }
 
-    /// True where the earlier rules kept most of `rows` unchanged in all of `keys`; `None` without earlier
-    /// rules.
-    pub fn kept(&self, keys: &[usize], rows: &[u32]) -> Option<bool> {
-        if self.preferred.before.is_empty() {
-            return None;
-        }
-        let is_kept = |&&row: &&u32| keys.iter().all(|&k| self.preferred.before[k][row as usize] == self.code(k, row));
-        Some(2 * rows.iter().filter(is_kept).count() >= rows.len())
-    }
-
     /// Keeps the given rows (rising) in all columns.
     pub fn retain(&mut self, rows: &[u32]) {
         fn pick<T: Copy>(from: &mut Vec<T>, rows: &[u32]) {

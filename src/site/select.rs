@@ -200,15 +200,19 @@ fn are_far(columns: &Columns, [from, to]: [&Form; 2], between: &[u32], threshold
 /// Rows of a form that are read to see where an earlier result moved them: a bound of work.
 const LOOKED_AT: usize = 64;
 
-/// True where an earlier result kept the URLs of form `a` and moved those of `b`.
+/// True where an earlier result moved most URLs of form `b` to form `a`.
 fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
-    let keys = |f: usize| forms.list[f].constants.iter().map(|c| c.0).chain(forms.list[f].slots.iter().copied());
-    let all: Vec<usize> = keys(a).chain(keys(b)).collect();
-    let kept = |f: usize| {
-        let rows = &forms.list[f].rows;
-        columns.kept(&all, &rows[..rows.len().min(LOOKED_AT)])
+    let (to, from) = (&forms.list[a], &forms.list[b]);
+    let rows = &from.rows[..from.rows.len().min(LOOKED_AT)];
+    let code = |key: usize, row: u32| columns.preferred.before(key, row);
+    let has = |form: &Form, key: usize| form.slots.contains(&key) || form.constants.iter().any(|of| of.0 == key);
+    let others: Vec<usize> = (0..columns.keys.len()).filter(|&key| has(from, key) && !has(to, key)).collect();
+    let is_moved = |&&row: &&u32| {
+        to.constants.iter().all(|&(key, value)| code(key, row) == Some(value))
+            && to.slots.iter().all(|&key| code(key, row).is_some_and(|value| value != 0))
+            && others.iter().all(|&key| code(key, row) == Some(0))
     };
-    kept(a) == Some(true) && kept(b) == Some(false)
+    2 * rows.iter().filter(is_moved).count() > rows.len()
 }
 
 /// Frequency of the keys and values of forms on the site.
