@@ -7,8 +7,7 @@ const EXTENSION = new RegExp("(?<=^[^;]+)[.](?:[sx]?html|htm|php[345]?|phtml|asp
 const INDEX = /^(?:index|default|home|main)\.(?:html?|php[345]?|aspx?|jsp|cgi|cfm|shtml|phtml)$/i;
 const PARTS = [".groups", ".group", "", ".number", ".tail", ".ext"], MOST = 64, DEEPEST = 24; // parameters, segments
 const DEEP = /^((?:\/+[^/]+){23}\/+(?=[^/])|.*)(.*)$/; // 23 segments and the rest as the last one, else all and nothing
-// Origin, path, query and fragment; the same where the path goes on in the first parameter; paths that end in a name
-// and a number (/3/start-30), a word or file (/a/view/, /a/all.html), a joined word (/a-print); a number in a segment.
+// A URL; where its path goes on in the query; paths that end in /start-30, /view or /all.html, -print; a number inside.
 const URL = /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/;
 const QUERY_PATH = /^([^:]*:\/\/[^/?#]*)([^?#]*\?[^/=&#]*\/+[^/;=&#][^=&#]*)(?:&([^#]*))?(?:#(.*))?$/;
 const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
@@ -115,9 +114,10 @@ function section(url, names) {
   if (member && names.includes(first + "/")) return whole;
   return /^[0-9]*$/.test(first) ? "<number>" : names.includes(first) ? first : "<other>";
 }
-const members = (value, nth) => value.split("&").map((part) => named(part)[nth]).sort();
-const family = (value) => [...new Set(members(value, 1))].map((of, i) => members(value, 0)[i] + of).join("&");
-const sorted = (value) => ((name) => family(name + value).slice(name.length))(named(value.split("&")[1] ?? "")[0]);
+const halves = (of, nth) => of.split("&").map((part) => named(part)[nth]); // names or values of joined parameters
+const sorted = (of) => ((name) => [...new Set(halves(name + of, 1))].sort().join("&" + name))(halves(of, 0)[1] ?? "");
+const family = (value, at, all, names = halves(value, 0)) => names.some((name, i) => i && names[i - 1] >= name)
+  ? value : halves(value, 1).sort().map((of, i) => names[i] + of).join("&");
 const hash = (digits) => [new RegExp(`(?<=^[0-9a-f]{${digits}})[0-9a-f]{${40 - digits}}$`), ""];
 const FUNCTIONS = { // what is replaced, and what by
   "drop-www": [/^www\.(?=.*\.)/, ""], "plus-is-space": [/\+/g, "%20"], "drop-leading-zeros": [/^0+(?=[0-9]+$)/, ""],

@@ -102,14 +102,14 @@ impl ProvenSite {
         places
     }
 
-    /// Removes the look-ups and value ranges to pages that only rules that change wrote.
+    /// Removes the look-ups and value ranges of URLs that only rules that change wrote, and those to such.
     fn forget_written(&mut self, changes: &[(usize, Change)]) {
         let changes = |rule: &u16| changes.iter().any(|(at, _)| *at == usize::from(*rule));
-        let is_lost = |page: &str| self.learned.written.get(page).is_some_and(|rules| rules.iter().any(changes));
+        let is_lost = |url: &String| self.learned.written.get(url).is_some_and(|rules| rules.iter().any(changes));
         let before = remembered(&self.rules);
-        self.rules.aliases.retain(|[_, to]| !is_lost(to));
+        self.rules.aliases.retain(|look_up| !look_up.iter().any(is_lost));
         for local in &mut self.rules.local {
-            local.pages.retain(|value_range| !is_lost(&value_range.page));
+            local.pages.retain(|value_range| ![&value_range.like, &value_range.page].into_iter().any(is_lost));
         }
         self.rules.local.retain(|local| !local.pages.is_empty());
         self.forgotten += (before - remembered(&self.rules)) as u64;

@@ -93,7 +93,7 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         Operation::Apply(Function::FirstRepeat) => format!("of repeats of {key} keep the first"),
         Operation::Apply(Function::LastRepeat) => format!("of repeats of {key} keep the last"),
         Operation::Apply(Function::SortRepeats) => format!("sort repeats of {key}, each value once"),
-        Operation::Apply(Function::SortFamily) => format!("sort the values of {key}, each once"),
+        Operation::Apply(Function::SortFamily) => format!("sort the values of {key}"),
     }
 }
 

@@ -5,7 +5,8 @@ use super::carried::{is_carried, keep_carried};
 use super::conditions;
 use super::covering::Covering;
 use super::evidence::Groups;
-use super::operations::{self, Map};
+use super::family_sets::is_set;
+use super::operations::{self, Map, On};
 use super::proposal::{self, Action, Adopted, Condition, EvidenceTable, Proposal, Scope};
 use super::{defaults, generalization, prefixes};
 use crate::rules::Function;
@@ -140,6 +141,9 @@ impl Covering {
         if matches!(action, Action::Function(family) if family.is_shown_by_key()) {
             let before = maps.len();
             maps.retain(|(key, _)| is_carried(&self.columns, &groups, *key, least, self.bound(action), prior));
+            if matches!(action, Action::Function(family) if family.on == On::Families) {
+                maps.retain(|(key, _)| is_set(&self.columns, &groups, *key, &rows, &self.thresholds));
+            }
             short |= maps.len() < before;
         }
         short |= !listed.is_empty();

@@ -9,7 +9,7 @@
 //! ([`super::leads`]).
 //!
 //! A rule that is withdrawn or disabled later takes no look-up to another page: a look-up names a URL that was met,
-//! which is reduced anew, and [`Written`] are the pages that look-ups lead to and only rules wrote.
+//! which is reduced anew, and [`Written`] are the URLs of look-ups that only rules wrote.
 
 use super::operations::plainness;
 use super::points::Reader;
@@ -22,7 +22,7 @@ use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-/// Pages that look-ups and value ranges lead to and that no member has as its path and query: the rules that write
+/// URLs that look-ups and value ranges name or lead to and that no member has, on its origin: the rules that write
 /// each, by index, from the member that the fewest change.
 pub type Written = BTreeMap<String, Vec<u16>>;
 
@@ -39,7 +39,6 @@ pub fn learn(
     let tokenizer = rules.tokenizer();
     let set = RuleSet::new(vec![rules.clone()]);
     let mut scratch = Scratch::default();
-    let mut are_met = Vec::new();
     for identity in &mut identities {
         let own = |&row: &u32| {
             let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
@@ -70,15 +69,14 @@ pub fn learn(
         identity.page = on_origin_of(&identity.composed, page.unwrap_or(composed));
         let is_member = |row: &&u32| training.clusters[**row as usize] == identity.majority;
         let tails = || identity.rows.iter().filter(is_member).filter_map(tail);
-        let is_met = tails().any(|tail| tail == behind_origin(identity.page.as_bytes()));
-        are_met.push(is_met);
-        let source = match is_met {
+        let source = match tails().any(|tail| tail == behind_origin(identity.page.as_bytes())) {
             true => identity.page.clone(),
             false => tails()
                 .min_by_key(|&tail| plainness(tail))
                 .map_or_else(|| identity.page.clone(), |tail| on_origin_of(&identity.composed, tail)),
         };
-        let is_reduced = set.apply_normal(source.by_ref(), Some(0), &mut scratch).url == identity.composed.as_bytes();
+        let mut reduced = |url: &NormalUrl| set.apply_normal(url.by_ref(), Some(0), &mut scratch).url.to_vec();
+        let is_reduced = source == identity.page || reduced(&source) == identity.composed.as_bytes();
         identity.source = if is_reduced { source } else { identity.page.clone() };
     }
     let mut reader = Reader::new(&rules.tokens);
@@ -139,14 +137,21 @@ pub fn learn(
     rules.local = value_ranges::learn(&identities, &mut reader, &best_of, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
-    let pages = rules.local.iter().flat_map(|local| &local.pages).map(|range| range.page.as_str());
-    let pages: HashSet<&str, FixedState> = pages.chain(rules.aliases.iter().map(|[_, to]| to.as_str())).collect();
+    let ranges = rules.local.iter().flat_map(|local| &local.pages).flat_map(|range| [&range.like, &range.page]);
+    let named: HashSet<&str, FixedState> = ranges.chain(rules.aliases.iter().flatten()).map(String::as_str).collect();
     let mut written = Written::default();
-    let is_written = |of: &(&Identity, bool)| !of.1 && pages.contains(of.0.page.as_str());
-    for (identity, _) in identities.iter().zip(are_met).filter(is_written) {
-        let rows = identity.rows.iter().filter_map(|&row| training.normal(row as usize));
-        let fired = rows.map(|url| set.apply_normal(url, Some(0), &mut scratch).fired.iter().collect::<Vec<u16>>());
-        written.insert(identity.page.as_str().to_owned(), fired.min_by_key(Vec::len).unwrap_or_default());
+    for identity in &identities {
+        let rows = || identity.rows.iter().filter_map(|&row| Some((row, training.normal(row as usize)?)));
+        let is_own = |row: u32| training.clusters[row as usize] == identity.majority;
+        let is_met =
+            |url: &str| rows().any(|(row, own)| is_own(row) && own.without_fragment(tokenizer) == url.as_bytes());
+        let urls = [identity.source.as_str(), identity.page.as_str()];
+        let fired = |(_, url)| set.apply_normal(url, Some(0), &mut scratch).fired.iter().collect::<Vec<u16>>();
+        let of_rules: Vec<&str> = urls.into_iter().filter(|url| named.contains(url) && !is_met(url)).collect();
+        if !of_rules.is_empty() {
+            let fewest = rows().map(fired).min_by_key(Vec::len).unwrap_or_default();
+            written.extend(of_rules.into_iter().map(|url| (url.to_owned(), fewest.clone())));
+        }
     }
     written
 }
@@ -262,6 +267,7 @@ fn too_noisy(identities: &[Identity], training: &Training, thresholds: &Threshol
 mod tests {
     use super::super::reduced;
     use super::*;
+    use crate::rules::Tokens;
     use crate::rules::types::{Operation, Representative, Rule};
 
     #[test]
@@ -288,8 +294,33 @@ mod tests {
         };
         let pages = |rules: &SiteRules| ["old/1/", "old/1", "longer/o/", "longer/o"].map(|url| page(rules, url));
         assert_eq!(pages(&rules), ["title", "title", "b/o", "b/o"]);
+        // Another origin is written by its rule, under both URLs of a look-up.
+        let hosts = vec![("http://www.a.example/x/", "p"), ("http://www.a.example/y/", "p")];
+        let other =
+            Training::new("a.example", hosts.into_iter().map(|(url, of)| (url.as_bytes(), Some(of.as_bytes()), false)));
+        let host = Operation::Classes(vec![(Some("www.a.example".to_owned()), Some("a.example".to_owned()))]);
+        let mut of_hosts = SiteRules {
+            origins: vec!["http://a.example".to_owned(), "http://www.a.example".to_owned()],
+            rules: vec![Rule::of("h", Vec::new(), vec![("host".to_owned(), host)])],
+            aliases: Vec::new(),
+            ..rules.clone()
+        };
+        let found = reduced::identities(&of_hosts, &other);
+        let written = learn(&mut of_hosts, &other, found, &Thresholds::default());
+        let both = ["x", "y"].map(|path| (format!("http://a.example/{path}/"), vec![0]));
+        assert_eq!((of_hosts.aliases.len(), written), (1, Written::from(both)));
         // Without the rule the URL without a slash is another one, which nobody has met.
         rules.rules.clear();
         assert_eq!(pages(&rules), ["title", "old/1", "b/o", "longer/o"]);
+    }
+    #[test]
+    fn numbers_are_those_of_repeats_and_families_as_well() {
+        let url = NormalUrl::new(b"http://a.example/x/7?p1=11&p2=22&q=x7&a=5&a=6").expect("a URL");
+        let numbers = |name_families| {
+            let tokens = Tokens { name_families, ..Tokens::default() };
+            let numbers = Reader::new(&tokens).numbers(url.by_ref());
+            numbers.into_iter().map(|number| String::from_utf8(number).expect("digits")).collect::<Vec<_>>()
+        };
+        assert_eq!([numbers(false), numbers(true)], [["11", "22", "5", "6", "7"], ["11", "22", "5", "6", "7"]]);
     }
 }

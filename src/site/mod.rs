@@ -20,6 +20,7 @@ mod endings;
 pub mod energy;
 pub mod evidence;
 mod extend;
+mod family_sets;
 pub mod forms;
 mod fragments;
 mod fronts;

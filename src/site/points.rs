@@ -6,6 +6,7 @@ use super::reduced::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
 use crate::rules::value_ranges::{inner_number, number, range_group};
+use crate::url::keys::is_family;
 use crate::url::{Fixed, Key, KeyRef, KeyValue, KeyValues, NormalRef, Tokenizer, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -79,13 +80,19 @@ impl Reader {
         Reader { tokenizer: tokens.tokenizer(), ranks: Ranks::new(tokens), pairs: KeyValues::default() }
     }
 
-    /// The values of parameters, and those of parts of the path, that are numbers; sorted.
+    /// The values of parameters, repeats and members of a family each, and those of parts of the path, that are
+    /// numbers; sorted.
     pub fn numbers(&mut self, url: NormalRef<'_>) -> Vec<Vec<u8>> {
         let mut pairs = std::mem::take(&mut self.pairs);
         let mut out = Vec::new();
         self.read(url, &mut pairs);
         let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
-        let values = pairs.list.iter().filter(|pair| counts(pair.key)).map(|pair| pairs.value(pair));
+        let values = pairs.list.iter().filter(|pair| counts(pair.key)).flat_map(|pair| {
+            let is_named = matches!(pair.key, KeyRef::Query(a, b) if is_family(pairs.bytes(a, b)));
+            let behind_name = |part: &'_ [u8]| memchr::memchr(b'=', part).map_or(0, |at| at + 1);
+            let parts = pairs.value(pair).split(|&byte| byte == b'&').enumerate();
+            parts.map(move |(at, part)| &part[if is_named || at > 0 { behind_name(part) } else { 0 }..])
+        });
         out.extend(
             values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
         );

@@ -188,7 +188,8 @@ fn applied(function: Function) -> &'static str {
         Function::HashTo12 => "is cut to 12 digits where it is a hash",
         Function::FirstRepeat => "counts once, the first of its values",
         Function::LastRepeat => "counts once, the last of its values",
-        Function::SortRepeats | Function::SortFamily => "has its values sorted, each once",
+        Function::SortRepeats => "has its values sorted, each once",
+        Function::SortFamily => "has its values sorted",
     }
 }
 

@@ -108,6 +108,20 @@ fn functions_act_on_values_that_rules_wrote() {
 }
 
 #[test]
+fn the_values_of_a_family_are_sorted_where_its_names_are() {
+    let mut site = site(vec![function("query f[#]=", Function::SortFamily), left_out("query sid=")]);
+    site.tokens.name_families = true;
+    let cases = [
+        ("http://a.example/?f[0]=y&sid=1&f[1]=x&f[2]=x", "http://a.example/?f[0]=x&f[1]=x&f[2]=y"),
+        ("http://a.example/?f[0]=z&a=1&f[10]=&f[2]=y", "http://a.example/?f[0]=&a=1&f[10]=y&f[2]=z"),
+        ("http://a.example/?f[1]=y&f[0]=x", "http://a.example/?f[1]=y&f[0]=x"),
+        ("http://a.example/?f[0]=y&f[0]=x", "http://a.example/?f[0]=y&f[0]=x"),
+        ("http://a.example/?f[0]=y", "http://a.example/?f[0]=y"),
+    ];
+    equal(site, &cases);
+}
+
+#[test]
 fn a_rule_between_forms_counts_the_keys_of_its_own_form() {
     let mut site = site(vec![left_out("query sid=")]);
     // The form that the first one leads to has one key more than the second one names.

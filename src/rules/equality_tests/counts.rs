@@ -80,7 +80,7 @@ const KINDS: &[(&str, u64)] = &[
     ("function: lower case", 800),
     ("function: of repeats", 60),
     ("function: plus is space", 200),
-    ("function: sort a family", 20),
+    ("function: sort a family", 2),
     ("look-up: a page that is its own canonical URL", 1_000),
     ("look-up: a page that is not its own canonical URL", 50),
     ("look-up: by what the rules make of a URL", 1_000),

@@ -56,8 +56,8 @@ pub enum Function {
     LastRepeat,
     /// The values of a query key that comes more than once are a set: sorted by bytes, each once.
     SortRepeats,
-    /// The values of a family of query keys are a set: sorted by bytes, each once, behind the first of its names,
-    /// sorted as well (`f[0]=b&f[1]=a` is `f[0]=a&f[1]=b`).
+    /// The values of a family of query keys whose names are sorted have no order: they are sorted by bytes
+    /// (`f[0]=b&f[1]=a` is `f[0]=a&f[1]=b`). Others stay.
     SortFamily,
 }
 
