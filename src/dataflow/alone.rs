@@ -65,8 +65,8 @@ pub fn candidates(records: &[Record<'_>], sample: &SampleParams) -> u64 {
 /// Learns without a profile.
 fn learn_from(training: Training, bounds: Option<BudgetBounds>, params: &Params) -> LearnedSite {
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
-    let site::Outcome { rules, counts, written } = site::learn(training, params);
-    LearnedSite { rules, counts, written, bounds, trained, conflicts, ..LearnedSite::default() }
+    let site::Outcome { rules, counts } = site::learn(training, params);
+    LearnedSite { rules, counts, bounds, trained, conflicts, ..LearnedSite::default() }
 }
 
 /// Learns with a profile.
@@ -75,8 +75,8 @@ fn profiled(training: Training, bounds: Option<BudgetBounds>, params: &Params) -
     let prepared = site::prepare(training, params);
     let profile = prepared.profile();
     let energy = site::energy::walk(prepared.graph());
-    let site::Outcome { rules, counts, written } = prepared.select_rules(&energy).refine_rules();
-    LearnedSite { rules, counts, written, bounds, trained, conflicts, profile, ..LearnedSite::default() }
+    let site::Outcome { rules, counts } = prepared.select_rules(&energy).refine_rules();
+    LearnedSite { rules, counts, bounds, trained, conflicts, profile, ..LearnedSite::default() }
 }
 
 /// The training set of a site, and the bounds of the sample where the budget does not suffice for all candidates.

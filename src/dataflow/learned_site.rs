@@ -5,7 +5,6 @@ use super::source::SourceError;
 use crate::model::Count;
 use crate::rules::types::SiteRules;
 use crate::site::held_out::Counts;
-use crate::site::lookups::Written;
 use crate::site::profile::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,8 +18,6 @@ pub struct LearnedSite {
     pub rules: SiteRules,
     /// Counts of the stages of learning.
     pub counts: BTreeMap<Count, u64>,
-    /// Pages of its look-ups that only its rules write.
-    pub written: Written,
     /// Bounds of the sample, where the budget did not suffice for all candidates.
     #[serde(rename = "cut")]
     pub bounds: Option<BudgetBounds>,

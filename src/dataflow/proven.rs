@@ -61,7 +61,6 @@ impl ProvenSite {
     /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by
     /// index, ascending). Returns the new index of each rule that is kept.
     pub(super) fn change(&mut self, changes: Vec<(usize, Change)>, pending: &mut Pending) -> Vec<Option<u16>> {
-        self.forget_written(&changes);
         let mut changes = changes.into_iter().peekable();
         let mut places = Vec::new();
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
@@ -97,23 +96,8 @@ impl ProvenSite {
         }
         let ids: BTreeSet<&str> = self.rules.rules.iter().map(|rule| rule.id.as_str()).collect();
         self.rules.exceptions.retain(|[_, of]| of == "*" || ids.contains(of.as_str()));
-        let place = |rule: &mut u16| *rule = places[usize::from(*rule)].expect("pages of changed rules are gone");
-        self.learned.written.values_mut().flatten().for_each(place);
+        self.forgotten += self.rules.forget_written();
         places
-    }
-
-    /// Removes the look-ups and value ranges of URLs that only rules that change wrote, and those to such.
-    fn forget_written(&mut self, changes: &[(usize, Change)]) {
-        let changes = |rule: &u16| changes.iter().any(|(at, _)| *at == usize::from(*rule));
-        let is_lost = |url: &String| self.learned.written.get(url).is_some_and(|rules| rules.iter().any(changes));
-        let before = remembered(&self.rules);
-        self.rules.aliases.retain(|look_up| !look_up.iter().any(is_lost));
-        for local in &mut self.rules.local {
-            local.pages.retain(|value_range| ![&value_range.like, &value_range.page].into_iter().any(is_lost));
-        }
-        self.rules.local.retain(|local| !local.pages.is_empty());
-        self.forgotten += (before - remembered(&self.rules)) as u64;
-        self.learned.written.retain(|_, rules| !rules.iter().any(changes));
     }
 
     /// Removes the look-ups, value ranges and exceptions that lead these URLs to their pages; all memory if
@@ -145,6 +129,7 @@ impl ProvenSite {
         self.rules.aliases.clear();
         self.rules.local.clear();
         self.rules.exceptions.clear();
+        self.rules.written.clear();
     }
 }
 
@@ -169,20 +154,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn look_ups_to_pages_that_only_a_changed_rule_wrote_go_with_it() {
+    fn look_ups_of_urls_that_only_a_changed_rule_wrote_go_with_it() {
         let to = |page: &str| [format!("http://a/{page}/old"), format!("http://a/{page}")];
         let rules = ["a", "b", "c"].map(|id| Rule::of(id, Vec::new(), Vec::new())).to_vec();
-        let written = [("http://a/x", vec![0]), ("http://a/y", vec![0, 1]), ("http://a/z", vec![2])];
-        let written = written.map(|(page, rules)| (page.to_owned(), rules)).into();
+        let written = |(page, ids): (&str, &str)| (to(page)[1].clone(), ids.split(' ').map(str::to_owned).collect());
+        let written: Vec<(String, Vec<String>)> = [("x", "a"), ("y", "a b"), ("z", "c")].map(written).to_vec();
+        let aliases = ["w", "x", "y", "z"].map(to).to_vec();
         let mut site = ProvenSite {
-            rules: SiteRules { rules, aliases: ["w", "x", "y", "z"].map(to).to_vec(), ..SiteRules::default() },
-            learned: LearnedSite { written, ..LearnedSite::default() },
+            rules: SiteRules { rules, aliases, written, ..SiteRules::default() },
             ..ProvenSite::default()
         };
         site.change(vec![(1, Change::Withdraw(Reason::Bound))], &mut Pending::default());
         assert_eq!((site.rules.aliases, site.forgotten), (["w", "x", "z"].map(to).to_vec(), 1));
-        // Rules are named by where they stand now.
-        let left = [("http://a/x", vec![0]), ("http://a/z", vec![1])];
-        assert_eq!(site.learned.written, left.map(|(page, rules)| (page.to_owned(), rules)).into());
+        assert_eq!(site.rules.written.len(), 2);
     }
 }

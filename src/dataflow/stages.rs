@@ -137,8 +137,8 @@ impl<'scope> RefineRules<'scope> for Sites<'scope, Selected> {
     fn refine_rules(self) -> Flow<'scope, LearnedSite> {
         operator(self, Stage::RefineRules, |site| {
             let Site { state, learned } = *site;
-            let Outcome { rules, counts, written } = state.refine_rules();
-            LearnedSite { rules, counts, written, ..learned }
+            let Outcome { rules, counts } = state.refine_rules();
+            LearnedSite { rules, counts, ..learned }
         })
     }
 }

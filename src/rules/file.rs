@@ -218,6 +218,8 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         aliases: Vec<[String; 2]>,
         #[serde(default)]
         local: Vec<RangedKey>,
+        #[serde(default)]
+        written: Vec<(String, Vec<String>)>,
     }
     #[derive(Deserialize)]
     struct BareRule {
@@ -236,7 +238,7 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     }
     intact(line, text)?;
     let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
-    let Bare { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local } = bare;
+    let Bare { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local, written } = bare;
     let rule = |rule: BareRule| {
         let BareRule { id, kind, scope, operations, closed, extended, provisional, .. } = rule;
         let (line, evidence, departures) = Default::default();
@@ -253,6 +255,7 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         exceptions,
         aliases,
         local,
+        written,
     };
     check(line, None, &site)?;
     Ok(site)

@@ -149,7 +149,7 @@ impl Overrides {
         of(rule).or_else(|| of(WHOLE_SITE))
     }
 
-    /// Removes the disabled rules from `sites`.
+    /// Removes the disabled rules from `sites`, and the look-ups of URLs that they wrote.
     pub fn apply(&self, sites: &mut [SiteRules]) -> Disabled {
         let mut done = Disabled::default();
         if self.is_empty() {
@@ -166,6 +166,7 @@ impl Overrides {
             rules.retain(|rule| !whole && self.reason(&site.site, &rule.id).is_none());
             site.rules = rules;
             done.rules += (before - site.rules.len()) as u64;
+            site.forget_written();
             if whole || look_ups {
                 done.look_ups += u64::from(!site.aliases.is_empty() || !site.local.is_empty());
                 (site.aliases, site.local) = (Vec::new(), Vec::new());
@@ -189,6 +190,18 @@ mod tests {
             aliases: vec![["http://a/1".to_owned(), "http://a/2".to_owned()]],
             ..SiteRules::default()
         }
+    }
+
+    #[test]
+    fn look_ups_of_urls_that_a_disabled_rule_wrote_go_with_it() {
+        let mut overrides = Overrides::default();
+        overrides.disable("a", "2", "merges two shops");
+        let mut sites = [site("a", &["1", "2"]), site("a", &["1", "2"])];
+        for (site, id) in sites.iter_mut().zip(["1", "2"]) {
+            site.written = vec![("http://a/2".to_owned(), vec![id.to_owned()])];
+        }
+        overrides.apply(&mut sites);
+        assert_eq!(sites.map(|site| (site.aliases.len(), site.written.len())), [(1, 1), (0, 0)]);
     }
 
     #[test]

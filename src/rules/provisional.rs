@@ -38,9 +38,10 @@ impl RuleSet {
 }
 
 impl SiteRules {
-    /// Removes the provisional rules.
+    /// Removes the provisional rules, and the look-ups of URLs that they wrote.
     pub fn leave_out_provisional(&mut self) {
         self.rules.retain(|rule| !rule.provisional);
+        self.forget_written();
     }
 }
 

@@ -9,7 +9,7 @@
 //! ([`super::leads`]).
 //!
 //! A rule that is withdrawn or disabled later takes no look-up to another page: a look-up names a URL that was met,
-//! which is reduced anew, and [`Written`] are the URLs of look-ups that only rules wrote.
+//! which is reduced anew, and [`SiteRules::written`] are the URLs of look-ups that only rules wrote.
 
 use super::operations::plainness;
 use super::points::Reader;
@@ -22,19 +22,10 @@ use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-/// URLs that look-ups and value ranges name or lead to and that no member has, on its origin: the rules that write
-/// each, by index, from the member that the fewest change.
-pub type Written = BTreeMap<String, Vec<u16>>;
-
 /// Adds look-ups and value ranges to `rules`, found on the URLs of `training`.
-pub fn learn(
-    rules: &mut SiteRules,
-    training: &Training,
-    mut identities: Vec<Identity>,
-    thresholds: &Thresholds,
-) -> Written {
+pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>, thresholds: &Thresholds) {
     if too_noisy(&identities, training, thresholds) {
-        return Written::default();
+        return;
     }
     let tokenizer = rules.tokenizer();
     let set = RuleSet::new(vec![rules.clone()]);
@@ -139,7 +130,8 @@ pub fn learn(
     rules.aliases = look_ups;
     let ranges = rules.local.iter().flat_map(|local| &local.pages).flat_map(|range| [&range.like, &range.page]);
     let named: HashSet<&str, FixedState> = ranges.chain(rules.aliases.iter().flatten()).map(String::as_str).collect();
-    let mut written = Written::default();
+    let ids: Vec<&String> = rules.rules.iter().map(|rule| &rule.id).collect();
+    let mut written = BTreeMap::new();
     for identity in &identities {
         let rows = || identity.rows.iter().filter_map(|&row| Some((row, training.normal(row as usize)?)));
         let is_own = |row: u32| training.clusters[row as usize] == identity.majority;
@@ -150,10 +142,11 @@ pub fn learn(
         let of_rules: Vec<&str> = urls.into_iter().filter(|url| named.contains(url) && !is_met(url)).collect();
         if !of_rules.is_empty() {
             let fewest = rows().map(fired).min_by_key(Vec::len).unwrap_or_default();
+            let fewest: Vec<String> = fewest.into_iter().map(|rule| ids[usize::from(rule)].clone()).collect();
             written.extend(of_rules.into_iter().map(|url| (url.to_owned(), fewest.clone())));
         }
     }
-    written
+    rules.written = written.into_iter().collect();
 }
 
 /// True where the sorted list `all` holds each of the sorted list `some`, repeats counted.
@@ -284,8 +277,8 @@ mod tests {
             ..SiteRules::default()
         };
         let found = reduced::identities(&rules, &training);
-        let written = learn(&mut rules, &training, found, &Thresholds::default());
-        assert_eq!(written, Written::from([("http://a.example/b/o".to_owned(), vec![0])]));
+        learn(&mut rules, &training, found, &Thresholds::default());
+        assert_eq!(rules.written, [("http://a.example/b/o".to_owned(), vec!["a".to_owned()])]);
         let page = |rules: &SiteRules, url: &str| {
             let url = NormalUrl::new(format!("http://a.example/{url}").as_bytes()).expect("a URL");
             let set = RuleSet::new(vec![rules.clone()]);
@@ -306,12 +299,17 @@ mod tests {
             ..rules.clone()
         };
         let found = reduced::identities(&of_hosts, &other);
-        let written = learn(&mut of_hosts, &other, found, &Thresholds::default());
-        let both = ["x", "y"].map(|path| (format!("http://a.example/{path}/"), vec![0]));
-        assert_eq!((of_hosts.aliases.len(), written), (1, Written::from(both)));
+        learn(&mut of_hosts, &other, found, &Thresholds::default());
+        let both = ["x", "y"].map(|path| (format!("http://a.example/{path}/"), vec!["h".to_owned()]));
+        assert_eq!((of_hosts.aliases.len(), &of_hosts.written[..]), (1, &both[..]));
+        of_hosts.rules[0].id = "another".to_owned();
+        assert_eq!((of_hosts.forget_written(), of_hosts.aliases.len(), of_hosts.written.len()), (1, 0, 0));
         // Without the rule the URL without a slash is another one, which nobody has met.
         rules.rules.clear();
         assert_eq!(pages(&rules), ["title", "old/1", "b/o", "longer/o"]);
+        // The page that it alone wrote goes with it.
+        assert_eq!(rules.forget_written(), 1);
+        assert_eq!(pages(&rules), ["title", "old/1", "longer/o/", "longer/o"]);
     }
     #[test]
     fn numbers_are_those_of_repeats_and_families_as_well() {

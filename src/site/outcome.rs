@@ -1,6 +1,5 @@
 //! Result of learning one site.
 
-use super::lookups::Written;
 use crate::model::Count;
 use crate::rules::types::SiteRules;
 use std::collections::BTreeMap;
@@ -12,6 +11,4 @@ pub struct Outcome {
     pub rules: SiteRules,
     /// Counts of the stages, for the summary.
     pub counts: BTreeMap<Count, u64>,
-    /// Pages of its look-ups that only its rules write.
-    pub written: Written,
 }

@@ -158,12 +158,12 @@ impl Selected {
     pub fn refine_rules(mut self) -> Outcome {
         let found = self.find_mirrors();
         let found = self.withdraw_rules(found);
-        let written = self.memorize(found);
+        self.memorize(found);
         let Selected { training, mut rules, mut counts, params, .. } = self;
         if params.extend_to_domain {
             counts.insert(Count::ExtendedRules, extend::extend(&mut rules, &training, &params.thresholds));
         }
-        Outcome { rules, counts, written }
+        Outcome { rules, counts }
     }
 
     /// Adds mirror rules; returns the URLs as the rules reduce them. Applying all rules to all URLs is the costliest
@@ -221,7 +221,7 @@ impl Selected {
     }
 
     /// Adds what is learned page by page: exceptions of rules, look-ups and value ranges.
-    fn memorize(&mut self, mut found: Vec<Identity>) -> lookups::Written {
+    fn memorize(&mut self, mut found: Vec<Identity>) {
         let Selected { training, rules, counts, params, .. } = self;
         let (without, thresholds) = (params.without, &params.thresholds);
         let exceptions = match without.has(Stage::Exceptions) {
@@ -231,7 +231,7 @@ impl Selected {
         if exceptions > 0 {
             found = reduced::identities(rules, training);
         }
-        let written = lookups::learn(rules, training, found, thresholds);
+        lookups::learn(rules, training, found, thresholds);
         if without.has(Stage::LookUps) {
             rules.aliases.clear();
         }
@@ -239,7 +239,6 @@ impl Selected {
             rules.local.clear();
         }
         counts.extend([(Count::ExceptionPages, exceptions), (Count::Aliases, rules.aliases.len() as u64)]);
-        written
     }
 }
 

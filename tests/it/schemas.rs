@@ -205,6 +205,7 @@ fn every_field_is_in_the_schema() {
             exceptions: vec![[word(), word()]],
             aliases: vec![[word(), word()]],
             local: vec![local.clone()],
+            written: vec![(word(), vec![word()])],
         };
         let value = serde_json::to_value(&site).expect("JSON");
         assert_eq!(checked.fault(&value, checked.rules[1]), None, "{value:#}");

@@ -12,4 +12,4 @@ pub struct Format {
 }
 
 /// The format this program writes.
-pub const FORMAT: Format = Format { major: 2, minor: 0 };
+pub const FORMAT: Format = Format { major: 2, minor: 1 };

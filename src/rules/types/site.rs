@@ -9,6 +9,7 @@ use crate::rules::platforms::Recognised;
 use crate::rules::value_ranges::RangedKey;
 use crate::url::Tokenizer;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// All that was learned of one site; one line of `rules.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,9 +45,30 @@ pub struct SiteRules {
     /// Keys whose values are known page by page, best proven first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub local: Vec<RangedKey>,
+    /// URLs of look-ups and value ranges that no record has, on its origin, each with the ids of the rules that write
+    /// it from a URL of a record; sorted. What the rules made of another URL says nothing without one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<(String, Vec<String>)>,
 }
 
 impl SiteRules {
+    /// Takes out the look-ups and value ranges of and to URLs that a rule wrote whose id is not that of a rule of the
+    /// site, once rules were taken out or got another id. Returns how many.
+    pub fn forget_written(&mut self) -> u64 {
+        let ids: HashSet<&str> = self.rules.iter().map(|rule| rule.id.as_str()).collect();
+        let is_gone = |of: &&(String, Vec<String>)| of.1.iter().any(|id| !ids.contains(id.as_str()));
+        let gone: HashSet<String> = self.written.iter().filter(is_gone).map(|of| of.0.clone()).collect();
+        let count = |site: &SiteRules| site.aliases.len() + site.local.iter().map(|of| of.pages.len()).sum::<usize>();
+        let before = count(self);
+        self.written.retain(|(url, _)| !gone.contains(url));
+        self.aliases.retain(|look_up| !look_up.iter().any(|url| gone.contains(url)));
+        for local in &mut self.local {
+            local.pages.retain(|range| ![&range.like, &range.page].into_iter().any(|url| gone.contains(url)));
+        }
+        self.local.retain(|local| !local.pages.is_empty());
+        (before - count(self)) as u64
+    }
+
     /// True for an origin that none of its records has and on which its [extended](Rule::extended)
     /// rules act: of a host whose registrable domain is the site, on a default port, without user
     /// information.

@@ -133,7 +133,7 @@ pub fn finish(state: PublishedCandidates, energy: &[u128]) -> Outcome {
         (Count::PublishedQualified, candidates.rules.len() as u64),
         (Count::PublishedDeployed, deployed.len() as u64),
     ];
-    Outcome { rules, counts: counts.into(), ..Outcome::default() }
+    Outcome { rules, counts: counts.into() }
 }
 
 /// Runs both halves with the walk between them: the oracle of the dataflow.
