@@ -128,25 +128,37 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
     rules.local = value_ranges::learn(&identities, &mut reader, &best_of, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
+    rules.written = written(rules, training, &identities, &set);
+}
+
+/// [`SiteRules::written`] for the look-ups and value ranges of `rules`: of the rules that write a URL those of the
+/// member that the fewest change. `set` applies the rules without them.
+fn written(
+    rules: &SiteRules,
+    training: &Training,
+    identities: &[Identity],
+    set: &RuleSet,
+) -> Vec<(String, Vec<String>)> {
+    let (tokenizer, mut scratch) = (rules.tokenizer(), Scratch::default());
     let ranges = rules.local.iter().flat_map(|local| &local.pages).flat_map(|range| [&range.like, &range.page]);
     let named: HashSet<&str, FixedState> = ranges.chain(rules.aliases.iter().flatten()).map(String::as_str).collect();
-    let ids: Vec<&String> = rules.rules.iter().map(|rule| &rule.id).collect();
-    let mut written = BTreeMap::new();
-    for identity in &identities {
-        let rows = || identity.rows.iter().filter_map(|&row| Some((row, training.normal(row as usize)?)));
-        let is_own = |row: u32| training.clusters[row as usize] == identity.majority;
-        let is_met =
-            |url: &str| rows().any(|(row, own)| is_own(row) && own.without_fragment(tokenizer) == url.as_bytes());
-        let urls = [identity.source.as_str(), identity.page.as_str()];
-        let fired = |(_, url)| set.apply_normal(url, Some(0), &mut scratch).fired.iter().collect::<Vec<u16>>();
-        let of_rules: Vec<&str> = urls.into_iter().filter(|url| named.contains(url) && !is_met(url)).collect();
-        if !of_rules.is_empty() {
-            let fewest = rows().map(fired).min_by_key(Vec::len).unwrap_or_default();
-            let fewest: Vec<String> = fewest.into_iter().map(|rule| ids[usize::from(rule)].clone()).collect();
-            written.extend(of_rules.into_iter().map(|url| (url.to_owned(), fewest.clone())));
+    let mut out = BTreeMap::new();
+    for identity in identities {
+        let own = identity.rows.iter().filter(|&&row| training.clusters[row as usize] == identity.majority);
+        let own = own.filter_map(|&row| training.normal(row as usize));
+        let is_met = |url: &str| own.clone().any(|own| own.without_fragment(tokenizer) == url.as_bytes());
+        let is_written = |url: &&str| named.contains(url) && !is_met(url);
+        let urls = [identity.source.as_str(), identity.page.as_str()].into_iter().filter(is_written);
+        let urls: Vec<String> = urls.map(str::to_owned).collect();
+        if !urls.is_empty() {
+            let fired = |url| set.apply_normal(url, Some(0), &mut scratch).fired.iter().collect::<Vec<u16>>();
+            let fewest = own.clone().map(fired).min_by_key(Vec::len).unwrap_or_default();
+            let id = |&rule: &u16| rules.rules[usize::from(rule)].id.clone();
+            let ids: Vec<String> = fewest.iter().map(id).collect();
+            out.extend(urls.into_iter().map(|url| (url, ids.clone())));
         }
     }
-    rules.written = written.into_iter().collect();
+    out.into_iter().collect()
 }
 
 /// True where the sorted list `all` holds each of the sorted list `some`, repeats counted.
