@@ -37,6 +37,7 @@ struct Site<'a> {
     semicolons: bool,
     #[serde(skip_serializing_if = "is_false")]
     joined_by_semicolons: bool,
+    #[serde(skip_serializing_if = "is_false")]
     nested_queries: bool,
     #[serde(skip_serializing_if = "is_false")]
     query_path: bool,
