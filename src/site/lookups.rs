@@ -204,14 +204,17 @@ fn on_origin_of(url: &NormalUrl, tail: &[u8]) -> NormalUrl {
 /// Adds exceptions: training pages whose URLs are of different clusters are excepted from the one rule
 /// that joined them, the rule without which their URLs fall into groups of one cluster each; the fewest
 /// groups first, then the rule adopted last; where no single rule does, all of them. Adds nothing where
-/// labels are too noisy to be trusted one by one.
+/// labels are too noisy to be trusted one by one, nor for a page of which so few URLs are outside its largest
+/// cluster that its rules bear them: an exception would keep all the others apart.
 pub fn learn_exceptions(
     rules: &mut SiteRules,
     training: &Training,
     identities: &[Identity],
     thresholds: &Thresholds,
 ) -> u64 {
-    let mixed: Vec<&Identity> = identities.iter().filter(|i| !i.pure).collect();
+    let is_torn =
+        |of: &&Identity| outside(of, training) * 1000 > thresholds.exception_min_permille * of.rows.len() as u64;
+    let mixed: Vec<&Identity> = identities.iter().filter(|i| !i.pure).filter(is_torn).collect();
     if mixed.is_empty() || too_noisy(identities, training, thresholds) {
         return 0;
     }
@@ -264,8 +267,13 @@ pub fn learn_exceptions(
 /// True where more URLs than `look_up_max_impure_permille` are outside the majority of their identity.
 fn too_noisy(identities: &[Identity], training: &Training, thresholds: &Thresholds) -> bool {
     let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
-    let outside = |i: &Identity| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64;
-    identities.iter().map(outside).sum::<u64>() * 1000 > thresholds.look_up_max_impure_permille * labelled
+    let all = identities.iter().map(|of| outside(of, training)).sum::<u64>();
+    all * 1000 > thresholds.look_up_max_impure_permille * labelled
+}
+
+/// URLs outside the majority of their identity.
+fn outside(of: &Identity, training: &Training) -> u64 {
+    of.rows.iter().filter(|&&row| training.clusters[row as usize] != of.majority).count() as u64
 }
 
 #[cfg(test)]
