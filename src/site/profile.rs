@@ -7,7 +7,7 @@
 
 pub mod file;
 pub mod keys;
-mod names;
+pub(in crate::site) mod names;
 pub mod traps;
 pub mod tree;
 

@@ -4,9 +4,11 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
+use super::profile::names::is_of_lists;
 use super::proposal::Action;
 use super::{Stage, Thresholds, Without};
-use crate::url::{Key, Part};
+use crate::url::Part;
+use std::collections::BTreeSet;
 
 /// True where most values of a key, at least `small_min_numbers`, are numbers, and most are met in one cluster
 /// alone. What follows a number inside a segment is one, too, where it holds digits that are none of a random
@@ -32,8 +34,9 @@ pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], thresh
 }
 
 /// True where too few clusters support an operation in a small sample: under `min_clusters` that are no proven
-/// constant pages, or, where it leaves out numbers that each lead to one cluster, under
-/// `small_min_numbered`.
+/// constant pages, or, where it leaves out a key, too few [that differ in it](differing): under `small_min_numbered`
+/// of numbers that each lead to one cluster, `small_min_of_lists` of parameters of lists, `small_min_of_numbers` of
+/// other numbers.
 pub fn says_too_little(
     (columns, thresholds, without): (&Columns, &Thresholds, Without),
     groups: &Groups,
@@ -41,14 +44,45 @@ pub fn says_too_little(
     maps: &[(usize, Map)],
     rows: &[u32],
 ) -> bool {
-    let clusters = groups.clusters();
-    let is_numbered = || {
-        let is_text = |key: &Key| matches!(key.as_path(), Some((_, part)) if part != Part::Number);
-        let may_name = |key: usize| columns.keys[key].optional() || is_text(&columns.keys[key]);
-        maps.iter().any(|map| may_name(map.0) && names_clusters(columns, map.0, rows, thresholds))
+    let is_page = groups.clusters() < thresholds.min_clusters as u64;
+    if is_page && groups.totals().0 < thresholds.min_constant_small {
+        return true;
+    }
+    let least = |key: usize| {
+        let of = &columns.keys[key];
+        let is_text = matches!(of.as_path(), Some((_, part)) if part != Part::Number);
+        let names = || (of.optional() || is_text) && names_clusters(columns, key, rows, thresholds);
+        match () {
+            () if without.has(Stage::SmallSamples) => 0,
+            () if names() => thresholds.small_min_numbered,
+            () if is_of_lists(of) => thresholds.small_min_of_lists,
+            () if !is_page && of.optional() && are_numbers(columns, key) => thresholds.small_min_of_numbers,
+            () => 0,
+        }
     };
-    clusters < thresholds.min_clusters as u64 && groups.totals().0 < thresholds.min_constant_small
-        || action == Action::Ignore && clusters < least_numbered(without, thresholds) && is_numbered()
+    let few = |key: usize| {
+        let least = least(key);
+        least > 0 && differing(columns, groups, key) < least
+    };
+    action == Action::Ignore && maps.iter().any(|map| few(map.0))
+}
+
+/// Clusters of which a group holds two values of a key: of a set of keys that are left out together, those that differ
+/// in another one alone say nothing of this one. O(members).
+fn differing(columns: &Columns, groups: &Groups, key: usize) -> u64 {
+    let differs = |&group: &usize| {
+        let of_majority = |row: &&u32| columns.label[**row as usize] == groups.majority[group];
+        let mut codes = groups.members(group).iter().filter(of_majority).map(|&row| columns.code(key, row));
+        codes.next().is_some_and(|first| codes.any(|code| code != first))
+    };
+    let clusters: BTreeSet<u32> = (0..groups.len()).filter(differs).map(|group| groups.majority[group]).collect();
+    clusters.len() as u64
+}
+
+/// True where most values of a key are numbers.
+fn are_numbers(columns: &Columns, key: usize) -> bool {
+    let codes = 1..columns.codes_len(key) as u32;
+    codes.clone().filter(|&code| operations::is_number(columns, key, code)).count() * 2 > codes.count()
 }
 
 /// Clusters that must support leaving out a parameter that [`names_clusters`] where the sample is

@@ -1,14 +1,15 @@
 //! Names of parameters that indicate their kind. The effect of a parameter is taken from the counts,
-//! never from its name.
+//! never from its name; but a small sample must show more of those of lists.
 
 use crate::site::operations::is_tracking;
+use crate::url::Key;
 
 /// Names of the tracking catalogue that carry a session; the others carry a campaign or where a visitor
 /// came from.
 const SESSION: [&str; 10] =
     ["cfid", "cftoken", "jsessionid", "phpsessid", "sectok", "sess", "session_id", "sessionid", "sid", "token"];
 /// Names of the order of a list.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 20] = [
     "asc",
     "by",
     "desc",
@@ -25,7 +26,10 @@ const ORDER: [&str; 17] = [
     "sk",
     "sort",
     "sort_by",
+    "sort_dir",
+    "sort_order",
     "sortby",
+    "sortdir",
 ];
 /// Names of the place in a list that is split over pages.
 const PAGE: [&str; 15] = [
@@ -46,6 +50,21 @@ const PAGE: [&str; 15] = [
     "start",
 ];
 
+/// Names of how much of a list is on a page.
+const LENGTH: [&str; 11] = [
+    "count",
+    "items",
+    "items_per_page",
+    "length",
+    "limit",
+    "page_size",
+    "pagesize",
+    "per_page",
+    "perpage",
+    "rows",
+    "size",
+];
+
 /// Kind that a name indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -53,6 +72,14 @@ pub(super) enum Meaning {
     Tracking,
     Order,
     Page,
+    Length,
+}
+
+/// True for a parameter whose name is that of the order, the place or the length of a list: it makes no difference
+/// where the list is short, and says nothing of long ones.
+pub(in crate::site) fn is_of_lists(key: &Key) -> bool {
+    let (Key::Query(name) | Key::Param(name)) = key else { return false };
+    matches!(meaning(name), Some(Meaning::Order | Meaning::Page | Meaning::Length))
 }
 
 /// Kind that the name of a query key or path parameter indicates; `None` for most.
@@ -64,6 +91,7 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
         () if is_tracking(&name) => Some(Meaning::Tracking),
         () if ORDER.contains(&name.as_str()) => Some(Meaning::Order),
         () if PAGE.contains(&name.as_str()) => Some(Meaning::Page),
+        () if LENGTH.contains(&name.as_str()) => Some(Meaning::Length),
         () => None,
     }
 }
@@ -74,11 +102,11 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_sessions_are_of_the_tracking_catalogue() {
-        for list in [&SESSION[..], &ORDER, &PAGE] {
+        for list in [&SESSION[..], &ORDER, &PAGE, &LENGTH] {
             assert!(list.is_sorted_by(|a, b| a < b), "{list:?}");
         }
         assert!(SESSION.iter().all(|name| is_tracking(name)));
-        assert!(ORDER.iter().chain(&PAGE).all(|name| !is_tracking(name)));
+        assert!(ORDER.iter().chain(&PAGE).chain(&LENGTH).all(|name| !is_tracking(name)));
     }
 
     #[test]
