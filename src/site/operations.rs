@@ -377,7 +377,7 @@ impl Family {
             On::Path => path.is_some() || key.is(Fixed::EXTENSION),
             On::PathBelow => path.is_some_and(|(segment, _)| segment > 0) || key.is(Fixed::EXTENSION),
             // A name without `=` has no value that a function could change: it is there or not.
-            On::Query => matches!(key, Key::Query(name) if !name.ends_with(|of| of != '=')) && !key.is_family(),
+            On::Query => matches!(key, Key::Query(name) if name.is_empty() || name.ends_with('=')) && !key.is_family(),
             On::Families => matches!(key, Key::Query(name) if name.ends_with('=')) && key.is_family(),
         }
     }
