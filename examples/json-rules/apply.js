@@ -132,9 +132,9 @@ const FITS = { query: /^[^&#+]*$/, param: /^[^/?#;]+$/, host: /^[a-z0-9][a-z0-9-
 const fits = (value, key) => (FITS[key.split(" ")[0]] ?? /^(?!\.\.?$)[^/?#;&+]+$/).test(value);
 // 4. A rule: the pairs that it makes of pairs, or null where it does nothing.
 function act(rule, pairs, here, origins, value = (key) => (key === "section" ? here : pairs.get(key))) {
-  const holds = (test) => (test.present === false) === (value(test.key) === undefined) &&
-    (test.in?.includes(value(test.key)) ?? true) && !test.not_in?.includes(value(test.key));
-  const known = rule.when.filter((test) => test.present !== false).map((test) => test.key);
+  const holds = (test) => (test.not !== undefined || (test.present === false) === (value(test.key) === undefined)) &&
+    (test.in?.includes(value(test.key)) ?? true) && !(test.not ?? test.not_in)?.includes(value(test.key));
+  const known = rule.when.filter((test) => test.present !== false && !test.not).map((test) => test.key);
   if (!rule.when.every(holds) || (rule.whole && [...pairs.keys()].some((key) => !known.includes(key)))) return null;
   const made = new Map(rule.whole ? [] : pairs);
   for (const { key, remove, set, replace, copy, map, apply } of rule.then) {

@@ -8,7 +8,7 @@ import csv, pathlib, subprocess, tempfile
 from parts.common import Skipped
 
 CORPORA = ('phpbb-forum', 'university', 'government-redirects', 'crawl-blog', 'crawl-docs', 'crawl-forum', 'crawl-kb')
-STAGES = ('tokens', 'functions', 'platforms', 'joint', 'conditions', 'prefixes', 'classes', 'defaults', 'sinks', 'noise', 'forms', 'parts', 'energy-walk', 'mirrors', 'fronts', 'small-samples', 'chance', 'exceptions', 'look-ups', 'spans', 'proof')
+STAGES = ('tokens', 'functions', 'platforms', 'joint', 'conditions', 'prefixes', 'classes', 'defaults', 'sinks', 'noise', 'forms', 'parts', 'energy-walk', 'mirrors', 'fronts', 'small-samples', 'feeds', 'chance', 'exceptions', 'look-ups', 'spans', 'proof')
 DEPARTURES = ('salient-by-frequency', 'absence-no-value', 'no-nested-pairs', 'overlap-of-duplicated', 'mapping-by-agreement', 'fpr-per-url', 'fpr-wilson', 'self-rules-kept', 'chains-proven-again')
 
 

@@ -142,6 +142,9 @@ stages! {
     SmallSamples "small-samples" "src/site/small_samples.rs" in RefineRules
         without "neither; the other thresholds of small samples (`min_constant_small`, `min_clusters_form_small`) stay"
         [TooLittleToShow "rules with too little to show"]
+    /// Rules that change the origin act on feeds only where some show that it is right.
+    Feeds "feeds" "src/site/feeds.rs" in RefineRules without "they act on all feeds"
+        [KeptFromFeeds "rules kept from feeds"]
     /// Scopes that are right by chance are narrowed, or their rules withdrawn (`scopes.rs` finds the URLs outside a
     /// scope by one constraint, `pages.rs` separates pages from their variants).
     Chance "chance" "src/site/chance.rs" in RefineRules without "neither"

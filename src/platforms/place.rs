@@ -84,6 +84,7 @@ fn deeper(test: &Test, by: usize) -> Option<Test> {
         Test::Equals(value) => Test::Equals(one(value)?),
         Test::OneOf(values) => Test::OneOf(all(values)?),
         Test::NoneOf(values) => Test::NoneOf(all(values)?),
+        Test::Not(values) => Test::Not(all(values)?),
         Test::Present | Test::Absent => test.clone(),
     })
 }

@@ -113,7 +113,7 @@ fn anchor(scope: &[Constraint]) -> Option<(Anchor, Vec<u64>)> {
         _ => None,
     });
     let name = scope.iter().find_map(|Constraint { key, test }| match (Key::parse(key)?, test) {
-        (_, Test::Absent) => None,
+        (_, Test::Absent | Test::Not(_)) => None,
         (key @ Key::Query(_), _) => Some(vec![key.seed()]),
         _ => None,
     });

@@ -21,7 +21,7 @@ fn rule(rule: &mut Rule) {
     rule.for_each_value(|key, value| if key == "host" { host(value) } else { escape(value) });
     for Constraint { key, test } in &mut rule.scope {
         escape(key);
-        if let Test::OneOf(values) | Test::NoneOf(values) = test {
+        if let Test::OneOf(values) | Test::NoneOf(values) | Test::Not(values) = test {
             values.sort_unstable();
         }
     }

@@ -360,8 +360,7 @@ impl Rule {
             }
         }
         if self.closed {
-            let keys: Vec<_> =
-                self.scope.iter().filter(|c| c.test != Test::Absent).map(|c| Key::parse(&c.key)).collect();
+            let keys: Vec<_> = self.scope.iter().filter(|c| c.test.needs_key()).map(|c| Key::parse(&c.key)).collect();
             if let Some(key) = pairs.keys().find(|key| !keys.contains(&Some((*key).clone()))) {
                 return Err(RuleOutcome::OtherKey { key: key.to_string() });
             }
@@ -406,6 +405,11 @@ impl Rule {
 }
 
 impl Test {
+    /// True if the test holds only where the key is there.
+    pub(crate) fn needs_key(&self) -> bool {
+        !matches!(self, Test::Absent | Test::Not(_))
+    }
+
     /// True if the test holds for a value; `None` is the absent key.
     pub(crate) fn holds(&self, value: Option<&[u8]>) -> bool {
         let within = |values: &[String]| values.iter().any(|of| Some(of.as_bytes()) == value);
@@ -413,6 +417,7 @@ impl Test {
             Test::Equals(of) => value == Some(of.as_bytes()),
             Test::OneOf(values) => within(values),
             Test::NoneOf(values) => value.is_some() && !within(values),
+            Test::Not(values) => !within(values),
             Test::Present => value.is_some(),
             Test::Absent => value.is_none(),
         }

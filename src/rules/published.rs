@@ -200,6 +200,7 @@ fn holds(test: &Test, value: Option<&[u8]>) -> bool {
     let within = |list: &[String], value: &[u8]| list.binary_search_by(|item| item.as_bytes().cmp(value)).is_ok();
     match (test, value) {
         (Test::Absent, value) => value.is_none(),
+        (Test::Not(list), value) => value.is_none_or(|value| !within(list, value)),
         (_, None) => false,
         (Test::Present, Some(_)) => true,
         (Test::Equals(wanted), Some(value)) => wanted.as_bytes() == value,

@@ -12,6 +12,7 @@ pub fn constraint_text(constraint: &Constraint) -> String {
         Test::Equals(value) => format!("{key} is {value:?}"),
         Test::OneOf(values) => format!("{key} is {}", list(values, "or")),
         Test::NoneOf(values) => format!("{key} is there but not {}", list(values, "or")),
+        Test::Not(values) => format!("{key} is not {}", list(values, "or")),
         Test::Present => format!("{key} is there"),
         Test::Absent => format!("{key} is absent"),
     }

@@ -192,7 +192,7 @@ fn relaxed(rule: &Rule, nth: usize) -> Option<Rule> {
     let mut relaxed = rule.clone();
     let own = relaxed.operations.iter_mut().find(|(changed, _)| changed == key);
     if rule.closed && key != SECTION {
-        if matches!(test, Test::Present | Test::Absent) {
+        if matches!(test, Test::Present | Test::Absent | Test::Not(_)) {
             return None;
         }
         match own {
@@ -364,7 +364,7 @@ impl<'c> Judge<'c> {
             (1..=most).contains(&values.len()).then_some(Test::OneOf(values))
         };
         match &constraint.test {
-            test @ (Test::Present | Test::Absent) => is_proven(&|_| true).then(|| test.clone()),
+            test @ (Test::Present | Test::Absent | Test::Not(_)) => is_proven(&|_| true).then(|| test.clone()),
             // An empty value is none: what it excludes is told by the key.
             test @ Test::NoneOf(values) if values.iter().all(String::is_empty) => {
                 is_proven(&|_| true).then(|| test.clone())

@@ -50,9 +50,10 @@ pub fn totals<'a>(
         Condition::Present => sums[1..].iter().sum(),
         Condition::Absent => sums[0],
         Condition::OneOf(codes) => codes.iter().map(|&code| sums[usize::from(choices.slot[code as usize])]).sum(),
-        Condition::None(codes) => {
+        Condition::None(codes) | Condition::Not(codes) => {
             let without: u64 = codes.iter().map(|&code| sums[usize::from(choices.slot[code as usize])]).sum();
-            sums[1..].iter().sum::<u64>() - without
+            let absent = if matches!(condition, Condition::Not(_)) { sums[0] } else { 0 };
+            absent + sums[1..].iter().sum::<u64>() - without
         }
     };
     let mut good = [0u64; SLOTS];

@@ -29,6 +29,7 @@ pub fn matching(columns: &Columns, rows: &[u32], scope: &Scope) -> Vec<u32> {
             Condition::Present => keep(&mut out, |r| codes[r] != 0),
             Condition::Absent => keep(&mut out, |r| codes[r] == 0),
             Condition::OneOf(values) => keep(&mut out, |r| values.contains(&codes[r])),
+            Condition::Not(values) => keep(&mut out, |r| !values.contains(&codes[r])),
             Condition::None(values) => keep(&mut out, |r| codes[r] != 0 && !values.contains(&codes[r])),
         }
     }

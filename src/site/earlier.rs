@@ -167,7 +167,10 @@ impl Covering {
     /// that a parameter is filled is a condition that any rule may have. `None` where a value is unknown.
     fn scope_of(&self, rule: &Rule, is_cut: bool) -> Option<Scope> {
         let depth = Key::Fixed(Fixed::DEPTH).to_string();
-        let excepts = |test: &Test| matches!(test, Test::NoneOf(values) if *values != [""]);
+        let excepts = |test: &Test| match test {
+            Test::NoneOf(values) => *values != [""],
+            test => matches!(test, Test::Not(_)),
+        };
         let is_own = |of: &&Constraint| of.key != SECTION && !(is_cut && of.key == depth) && !excepts(&of.test);
         let own = rule.scope.iter().filter(is_own);
         own.map(|Constraint { key, test }| {
@@ -177,6 +180,7 @@ impl Covering {
                 Test::Equals(value) => Condition::Is(code(value)?),
                 Test::Present => Condition::Present,
                 Test::Absent => Condition::Absent,
+                Test::Not(values) => Condition::Not(values.iter().filter_map(code).collect()),
                 Test::NoneOf(values) => Condition::None(values.iter().filter_map(code).collect()),
                 Test::OneOf(values) => Condition::OneOf(values.iter().map(code).collect::<Option<_>>()?),
             };

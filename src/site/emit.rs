@@ -153,6 +153,7 @@ fn scope(covering: &Covering, Adopted { scope, sections, action, maps, .. }: &Ad
         Condition::Present => Test::Present,
         Condition::Absent => Test::Absent,
         Condition::OneOf(codes) => Test::OneOf(texts(k, codes)),
+        Condition::Not(codes) => Test::Not(texts(k, codes)),
         Condition::None(codes) => Test::NoneOf(texts(k, codes)),
     };
     let mut out: Vec<Constraint> =

@@ -21,6 +21,7 @@ pub mod energy;
 pub mod evidence;
 mod extend;
 mod family_sets;
+mod feeds;
 pub mod forms;
 mod fragments;
 mod fronts;

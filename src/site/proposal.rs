@@ -20,6 +20,8 @@ pub enum Condition {
     OneOf(Vec<u32>),
     /// A value, but none of these (sorted).
     None(Vec<u32>),
+    /// None of these (sorted), or no value.
+    Not(Vec<u32>),
 }
 
 impl Condition {
@@ -30,6 +32,7 @@ impl Condition {
             Condition::Present => code != 0,
             Condition::Absent => code == 0,
             Condition::OneOf(values) => values.contains(&code),
+            Condition::Not(values) => !values.contains(&code),
             Condition::None(values) => code != 0 && !values.contains(&code),
         }
     }

@@ -79,7 +79,7 @@ fn is_of_short_lists(rule: &Rule, thresholds: &Thresholds) -> bool {
     let is_gone = |operation: &Operation| matches!(operation, Operation::Ignore(Representative::LeftOut));
     let of_operations = rule.operations.iter().filter(|of| is_gone(&of.1)).map(|of| &of.0);
     let is_left = |of: &Constraint| {
-        let is_any = !matches!(of.test, Test::Equals(_) | Test::Absent);
+        let is_any = of.test.needs_key() && !matches!(of.test, Test::Equals(_));
         rule.closed && is_any && rule.operations.iter().all(|operation| operation.0 != of.key)
     };
     let of_scope = rule.scope.iter().filter(|of| is_left(of)).map(|of| &of.key);

@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::reduced::Identity;
 use super::training::Training;
 use super::{
-    chance, emit, energy, extend, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, select,
+    chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, select,
     small_operations, small_samples, tree,
 };
 use crate::model::{Count, Stage};
@@ -204,6 +204,12 @@ impl Selected {
                 found = reduced::identities(rules, training);
             }
         }
+        let narrowed = if without.has(Stage::Feeds) { 0 } else { feeds::narrow(rules, training, thresholds) };
+        if narrowed > 0 {
+            set_ids(rules);
+            counts.insert(Count::KeptFromFeeds, narrowed);
+            found = reduced::identities(rules, training);
+        }
         if training.len() < thresholds.chance_most_rows && !without.has(Stage::Chance) {
             let changed = chance::withdraw(rules, training, covering);
             if changed > 0 {
@@ -251,8 +257,8 @@ fn set_ids(rules: &mut SiteRules) {
 
 /// Learns one site with the given tokenization.
 pub fn learn_tokenized(training: Training, tokens: Tokens, params: &Params) -> Outcome {
-    // Chance would take out the same scopes with each tokenization.
-    let without = params.without.and(Stage::Chance);
+    // Chance would take out the same scopes with each tokenization, and feeds are the same pages.
+    let without = params.without.and(Stage::Chance).and(Stage::Feeds);
     let params = Params { extend_to_domain: false, without, ..params.clone() };
     let tokenized = Tokenized::new(training, tokens, lines::Lines::default(), params);
     let (graph, candidates) = tokenized.cover().grow_tree().find_candidates();

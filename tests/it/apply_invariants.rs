@@ -123,6 +123,7 @@ fn test() -> impl Strategy<Value = Test> {
         value().prop_map(Test::Equals),
         values().prop_map(Test::OneOf),
         values().prop_map(Test::NoneOf),
+        values().prop_map(Test::Not),
         Just(Test::Present),
         Just(Test::Present),
         Just(Test::Absent),

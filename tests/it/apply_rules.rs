@@ -148,6 +148,7 @@ fn constraint() -> impl Strategy<Value = Constraint> {
         text(VALUES).prop_map(Test::Equals),
         values().prop_map(Test::OneOf),
         values().prop_map(Test::NoneOf),
+        values().prop_map(Test::Not),
         Just(Test::Present),
         Just(Test::Absent),
     ];

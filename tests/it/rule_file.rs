@@ -56,6 +56,7 @@ fn test() -> impl Strategy<Value = Test> {
         hostile().prop_map(Test::Equals),
         strings().prop_map(Test::OneOf),
         strings().prop_map(Test::NoneOf),
+        strings().prop_map(Test::Not),
         Just(Test::Present),
         Just(Test::Absent),
     ]

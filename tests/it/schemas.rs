@@ -160,7 +160,8 @@ fn every_field_is_in_the_schema() {
         Operation::Classes(vec![(None, Some(word()))]),
     ];
     let operations = operations.into_iter().chain(Function::ALL.map(Operation::Apply));
-    let tests = [Test::Equals(word()), Test::OneOf(vec![word()]), Test::NoneOf(vec![]), Test::Present, Test::Absent];
+    let lists = [Test::OneOf(vec![word()]), Test::NoneOf(vec![]), Test::Not(vec![word()])];
+    let tests: Vec<Test> = lists.into_iter().chain([Test::Equals(word()), Test::Present, Test::Absent]).collect();
     let kinds = [Kind::Ignore, Kind::Classes, Kind::Function, Kind::Form, Kind::ConstantPage, Kind::Mirror];
     let rule = |kind| Rule {
         id: word(),

@@ -23,7 +23,7 @@ pub(super) fn sentence(rule: &Rule) -> String {
     if rule.closed {
         // What the source has and no operation names does not exist in the target.
         let named = |key: &str| rule.operations.iter().any(|(of, _)| of == key) || key == SECTION;
-        let gone = rule.scope.iter().filter(|of| of.test != Test::Absent && !named(&of.key));
+        let gone = rule.scope.iter().filter(|of| of.test.needs_key() && !named(&of.key));
         done.extend(gone.map(|of| format!("{} is removed", key(&of.key))));
     }
     if done.is_empty() {
@@ -134,6 +134,7 @@ fn constraint(Constraint { key: name, test }: &Constraint) -> String {
         },
         Test::OneOf(values) => format!("{of} is {}", list(values)),
         Test::NoneOf(values) if ALWAYS.contains(&name.as_str()) => format!("{of} is not {}", list(values)),
+        Test::Not(values) => format!("{of} is not {}", list(values)),
         Test::NoneOf(values) => format!("{of} is present and is not {}", list(values)),
         Test::Present => format!("{of} is present"),
         Test::Absent => format!("{of} is absent"),

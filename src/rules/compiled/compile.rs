@@ -153,15 +153,15 @@ impl Builder {
             let check = match test {
                 Test::Equals(value) => Check::Is(self.code(slot, value)),
                 Test::OneOf(values) => Check::OneOf(self.codes(slot, values)),
-                Test::NoneOf(values) => Check::NoneOf(self.codes(slot, values)),
+                Test::NoneOf(values) | Test::Not(values) => Check::Not(self.codes(slot, values)),
                 Test::Present => Check::Present,
                 Test::Absent => Check::Absent,
             };
             checks.push((slot, check));
+            checks.extend(matches!(test, Test::NoneOf(_)).then_some((slot, Check::Present)));
         }
-        let section = self.slot_of(SECTION);
-        let is_pair = |c: &&(Slot, Check)| c.1 != Check::Absent && Some(c.0) != section;
-        let mut named: Vec<Slot> = checks.iter().filter(is_pair).map(|c| c.0).collect();
+        let is_named = |of: &&Constraint| of.test.needs_key() && of.key != SECTION;
+        let mut named: Vec<Slot> = rule.scope.iter().filter(is_named).filter_map(|of| self.slot_of(&of.key)).collect();
         named.sort_unstable();
         named.dedup();
         let required = named.iter().fold(0, |bits, &slot| bits | bit(slot));

@@ -47,7 +47,7 @@ pub(super) enum Check {
     Is(u32),
     /// Sorted codes, as a range of the words.
     OneOf((u32, u32)),
-    NoneOf((u32, u32)),
+    Not((u32, u32)),
     Present,
     Absent,
 }

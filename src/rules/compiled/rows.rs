@@ -132,7 +132,7 @@ impl Template {
         match check {
             Check::Is(value) => code == value,
             Check::OneOf(codes) => within(codes),
-            Check::NoneOf(codes) => code != ABSENT && !within(codes),
+            Check::Not(codes) => !within(codes),
             Check::Present => code != ABSENT,
             Check::Absent => code == ABSENT,
         }

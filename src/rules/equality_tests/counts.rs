@@ -129,7 +129,9 @@ const KINDS: &[(&str, u64)] = &[
     ("test: equals, does not hold", 70_000),
     ("test: equals, holds", 3_000),
     ("test: none of, does not hold", 40_000),
-    ("test: none of, holds", 3_000),
+    ("test: none of, holds", 2_000),
+    ("test: not, does not hold", 1_000),
+    ("test: not, holds", 1_000),
     ("test: one of, does not hold", 40_000),
     ("test: one of, holds", 3_000),
     ("test: present, does not hold", 70_000),
@@ -271,6 +273,7 @@ impl Counts {
                         Test::Equals(_) => "test: equals, does not hold",
                         Test::OneOf(_) => "test: one of, does not hold",
                         Test::NoneOf(_) => "test: none of, does not hold",
+                        Test::Not(_) => "test: not, does not hold",
                         Test::Present => "test: present, does not hold",
                         Test::Absent => "test: absent, does not hold",
                     })
@@ -327,6 +330,7 @@ impl Counts {
                 Test::Equals(_) => "test: equals, holds",
                 Test::OneOf(_) => "test: one of, holds",
                 Test::NoneOf(_) => "test: none of, holds",
+                Test::Not(_) => "test: not, holds",
                 Test::Present => "test: present, holds",
                 Test::Absent => "test: absent, holds",
             });

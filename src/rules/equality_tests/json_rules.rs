@@ -41,6 +41,7 @@ fn test(when: &Value) -> Constraint {
         ["key", "present"] => Test::Absent,
         ["in", "key"] | ["key", "in"] if list(&when["in"]).len() == 1 => Test::Equals(text(&when["in"][0])),
         ["in", "key"] | ["key", "in"] => Test::OneOf(texts(&when["in"])),
+        ["key", "not"] => Test::Not(texts(&when["not"])),
         ["key", "not_in"] => Test::NoneOf(texts(&when["not_in"])),
         other => panic!("{other:?}"),
     };

@@ -1,6 +1,7 @@
 //! Random rules of a site: most hold for one of its URLs.
 
 use super::generate::Maker;
+use crate::model::hash64;
 use crate::rules::functions::apply;
 use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, SECTION, Test};
 
@@ -64,6 +65,12 @@ fn left_out() -> Operation {
     Operation::Ignore(Representative::LeftOut)
 }
 
+/// A test that excludes values: of a key that may be absent or of one that is there, by a hash.
+fn excluded(key: &str, values: Vec<String>) -> Test {
+    let drawn = values.iter().fold(hash64(key.as_bytes()), |sum, value| sum.wrapping_add(hash64(value.as_bytes())));
+    if drawn.is_multiple_of(3) { Test::Not(values) } else { Test::NoneOf(values) }
+}
+
 impl Maker<'_> {
     /// A value that a URL of the site has for the key, or an unusual one.
     fn value(&mut self, key: &str) -> String {
@@ -93,11 +100,11 @@ impl Maker<'_> {
         match self.random.below(10) {
             0..=2 => Test::Equals(value),
             3..=4 => Test::OneOf(self.values(key, Some(&value))),
-            5 | 9 if self.random.chance(40) => Test::NoneOf(self.values(key, Some(&value))),
+            5 | 9 if self.random.chance(40) => excluded(key, self.values(key, Some(&value))),
             5 | 9 => {
                 let mut values = self.values(key, None);
                 values.retain(|of| *of != value);
-                Test::NoneOf(values)
+                excluded(key, values)
             }
             6 if self.random.chance(40) => Test::Absent,
             _ => Test::Present,

@@ -28,7 +28,7 @@ pub fn rewrite(context: &Context<'_>, at: usize) -> Result<Rewrite, String> {
         return Err("this site cuts its URLs at delimiters of its own".to_owned());
     }
     let mut sources = Vec::new();
-    for constraint in rule.scope.iter().filter(|c| c.test != Test::Absent) {
+    for constraint in rule.scope.iter().filter(|c| c.test.needs_key()) {
         let key = Key::parse(&constraint.key).ok_or_else(|| no_constraint(constraint))?;
         sources.push(Source { constraint, key, group: None });
     }

@@ -62,11 +62,12 @@ fn keeps(operation: &Operation, test: &Test) -> bool {
     match (operation, test) {
         (Operation::Replace(_), _) => false,
         (_, Test::Absent) => after(None),
+        (_, Test::Not(_)) if !after(None) => false,
         (_, Test::Equals(value)) => after(Some(value)),
         (_, Test::OneOf(values)) => values.iter().all(|value| after(Some(value))),
         (Operation::Ignore(Representative::LeftOut) | Operation::Apply(Function::DropEmpty), _) => false,
         (Operation::Apply(_), Test::Present) => true,
-        (Operation::Apply(_), Test::NoneOf(_)) => false,
+        (Operation::Apply(_), Test::NoneOf(_) | Test::Not(_)) => false,
         (Operation::Classes(pairs), _) => {
             pairs.iter().all(|(from, to)| !holds(from.as_deref()) || holds(to.as_deref()))
         }

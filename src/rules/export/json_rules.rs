@@ -91,6 +91,8 @@ struct When<'a> {
     within: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_in: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not: Option<&'a [String]>,
 }
 
 /// What is done to a key; one of the operations.
@@ -312,6 +314,7 @@ impl<'a> When<'a> {
             Test::Equals(value) => When { within: Some(std::slice::from_ref(value)), ..any },
             Test::OneOf(values) => When { within: Some(values), ..any },
             Test::NoneOf(values) => When { not_in: Some(values), ..any },
+            Test::Not(values) => When { not: Some(values), ..any },
         }
     }
 }

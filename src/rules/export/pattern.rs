@@ -235,7 +235,9 @@ fn sections(space: Space, test: &Test, tokens: &Tokens) -> String {
     match test {
         Test::Equals(value) => format!("(?={})", one(value)),
         Test::OneOf(values) => format!("(?={})", values.iter().map(one).collect::<Vec<_>>().join("|")),
-        Test::NoneOf(values) => format!("(?!{})", values.iter().map(one).collect::<Vec<_>>().join("|")),
+        Test::NoneOf(values) | Test::Not(values) => {
+            format!("(?!{})", values.iter().map(one).collect::<Vec<_>>().join("|"))
+        }
         Test::Present => String::new(),
         Test::Absent => "(?!)".to_owned(),
     }
@@ -302,8 +304,9 @@ fn one(space: Space, key: &Key, test: &Test) -> Option<String> {
             let each: Option<Vec<String>> = values.iter().map(|value| equals(space, key, value)).collect();
             format!("(?:{})", each?.join("|"))
         }
-        Test::NoneOf(values) => {
-            let mut out = format!("(?={})", present(space, key)?);
+        Test::NoneOf(values) | Test::Not(values) => {
+            let is_there = matches!(test, Test::NoneOf(_));
+            let mut out = if is_there { format!("(?={})", present(space, key)?) } else { String::new() };
             for value in values {
                 out.push_str(&format!("(?!{})", equals(space, key, value)?));
             }

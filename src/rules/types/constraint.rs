@@ -13,6 +13,8 @@ pub enum Test {
     /// The key is present and has none of these values (sorted): the branch of the trivial values of a tree
     /// node.
     NoneOf(Vec<String>),
+    /// The key has none of these values (sorted), or is not there.
+    Not(Vec<String>),
     /// The key is there, whatever its value.
     Present,
     /// The key is not there. An absent key is a value of its own.

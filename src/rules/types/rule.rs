@@ -92,7 +92,9 @@ impl Rule {
         for Constraint { key, test } in &mut self.scope {
             match test {
                 Test::Equals(value) => change(key, value),
-                Test::OneOf(values) | Test::NoneOf(values) => values.iter_mut().for_each(|value| change(key, value)),
+                Test::OneOf(values) | Test::NoneOf(values) | Test::Not(values) => {
+                    values.iter_mut().for_each(|value| change(key, value))
+                }
                 Test::Present | Test::Absent => {}
             }
         }

@@ -1,6 +1,5 @@
 //! All that was learned of one site.
 
-use super::constraint::Test;
 use super::operation::{Operation, Representative};
 use super::rule::Rule;
 use super::tokens::{Fragments, Tokens};
@@ -107,7 +106,7 @@ impl SiteRules {
         let taken = Operation::Replace(KEY.to_owned());
         let names = self.rules.iter().any(|rule| {
             let everywhere = rule.scope.is_empty() && !rule.closed;
-            rule.scope.iter().any(|constraint| constraint.key == KEY && constraint.test != Test::Absent)
+            rule.scope.iter().any(|constraint| constraint.key == KEY && constraint.test.needs_key())
                 || rule.operations.iter().any(|(key, operation)| {
                     *operation == taken || key == KEY && !(everywhere && *operation == left_out)
                 })
