@@ -7,9 +7,10 @@ const EXTENSION = new RegExp("(?<=^[^;]+)[.](?:[sx]?html|htm|php[345]?|phtml|asp
 const INDEX = /^(?:index|default|home|main)\.(?:html?|php[345]?|aspx?|jsp|cgi|cfm|shtml|phtml)$/i;
 const PARTS = [".groups", ".group", "", ".number", ".tail", ".ext"], MOST = 64, DEEPEST = 24; // parameters, segments
 const DEEP = /^((?:\/+[^/]+){23}\/+(?=[^/])|.*)(.*)$/; // 23 segments and the rest as the last one, else all and nothing
-// A URL; where its path goes on in the query; paths that end in /start-30, /view or /all.html, -print; a number inside.
+// A URL; its path goes on in the query; a list there; paths that end in /start-30, /view, -print; a number inside.
 const URL = /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/;
 const QUERY_PATH = /^([^:]*:\/\/[^/?#]*)([^?#]*\?[^/=&#]*\/+[^/;=&#][^=&#]*)(?:&([^#]*))?(?:#(.*))?$/;
+const LIST = /^(?!&)([^&=]*?)((?:,[A-Za-z_]\w*=[^&]*)?)(?:&(.*))?$/; // head, named parts, what follows
 const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
 const ENDING = /^((?:\/[^/]+){1,22})(\/)(?!\*)([^/;.]+(?=\/?$)|[^/;]+$)(\/?)$/;
 const JOINED = /^((?:\/[^/]+){0,22}\/[^/;]*[A-Za-z0-9])([-_.,~])([A-Za-z]+)$/;
@@ -20,6 +21,7 @@ const rank = (order, name) => order.lastIndexOf(name) + 1 || order.length + 1;
 const usual = (order) => (a, b) => rank(order, a) - rank(order, b) || (a > b) - (a < b);
 const named = (text) => /^([^=]*=?)(.*)$/s.exec(text).slice(1); // the name of a parameter, with the "=", and its value
 const written = (name) => (name.includes("#") ? "" : name); // the value of a family of names is all of the parameter
+const isDistinct = (of) => of.length <= MOST && new Set(of.map(([name]) => name)).size === of.length;
 const identity = (pairs, without) => JSON.stringify([...pairs].filter(([key]) => key !== without).sort());
 // Groups up to the last two delimiters or an inner number, head, number, tail and known extension of a path segment.
 function parts(segment, site) {
@@ -60,19 +62,21 @@ function cut(url, site) {
   const cells = segments.flatMap((segment, i) => parts(segment, site).map((text, n) => [`path${i}${PARTS[n]}`, text]));
   for (const [key, value] of cells) if (value) pairs.set(key === extension ? "ext" : key, value);
   const params = end ? [[end[2], end[3]]] : semicolons?.split(";").map(named) ?? [];
-  const isPlain = params.length <= MOST && new Set(params.map(([name]) => name)).size === params.length;
-  for (const [name, value] of isPlain ? params : [["", semicolons]]) pairs.set("param " + name, value);
+  for (const [name, value] of isDistinct(params) ? params : [["", semicolons]]) pairs.set("param " + name, value);
   if (fragment !== undefined && (site.fragments || /^[!/]/.test(fragment))) pairs.set("fragment", fragment);
-  if (!(query || (query === "" && path.includes("?")))) return query === "" ? pairs.set("empty query", "") : pairs;
+  const [, head, list = "", more] = (site.commas && query && LIST.exec(query)) || [];
+  const listed = [["", head], ...list.split(/(?=,[A-Za-z_]\w*=)/).map(named)].filter((of) => of.join(""));
+  const left = listed.length && isDistinct(listed) && more !== "" ? more : query;
+  for (const [name, value] of left === query ? [] : listed) pairs.set("param <list>" + name, value);
+  if (!(left || (left === "" && path.includes("?")))) return left === "" ? pairs.set("empty query", "") : pairs;
   const other = site.semicolons ? ";" : site.nested_queries ? "?" : ""; // beside the &
-  const found = query.split(new RegExp(`[&${other}]`)).map(named).map(parameter(site));
-  if (found.length > MOST) return pairs.set("whole query", query);
-  const marks = other && query.replace(new RegExp(`[^&${other}]`, "g"), "").replace(/^(.)\1+$/, "$1");
+  const found = left.split(new RegExp(`[&${other}]`)).map(named).map(parameter(site));
+  if (found.length > MOST) return pairs.set("whole query", left);
+  const marks = other && left.replace(new RegExp(`[^&${other}]`, "g"), "").replace(/^(.)\1+$/, "$1");
   if (marks.includes(site.joined_by_semicolons ? "&" : other || " ")) pairs.set("separator", marks);
   const names = found.map(([name]) => name);
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
-  const values = (name) => (pairs.has("query " + name) ? `${pairs.get("query " + name)}&${written(name)}` : "");
-  for (const [name, value] of found) pairs.set("query " + name, values(name) + value);
+  for (const [n, of, k = "query " + n] of found) pairs.set(k, pairs.has(k) ? pairs.get(k) + "&" + written(n) + of : of);
   return pairs;
 }
 // 2. The URL of key-value pairs.
@@ -89,22 +93,21 @@ function compose(pairs, site, get = (key) => pairs.get(key) ?? "") {
   const [isBefore, isFile] = [!depth || pairs.has("index"), kind("param /").some(([, value]) => value.includes("."))];
   const isOpen = isBefore || (pairs.has("trailing slash") && !pairs.has("ext") && !isFile);
   url += (isBefore ? "" : last) + (isOpen ? slashes(depth) : "") + get("index") + (isBefore ? last : "");
-  url += kind("param ").map(([n, of]) => (/^\/|^[^/]+\/\/?$/.test(n) ? "" : `;${n}${of}`)).join("");
+  url += kind("param ").map(([n, of]) => (/^\/|^<list>|^[^/]+\/\/?$/.test(n) ? "" : `;${n}${of}`)).join("");
+  url += kind("param <list>").sort(([a], [b]) => !!a - !!b).map((of, i) => (i ? "" : "?") + of.join("")).join("");
   const query = ordered(kind("query ").sort(([a], [b]) => usual(site.order)(a, b)), pairs.get("order")?.split("&"));
   let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
   const separator = () => (/[&;?]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
   const all = [query.join("&").replace(/&/g, separator), ...kind("whole query").flat().slice(1)].slice(+!query.length);
-  const mark = site.query_path && url.includes("?") ? "&" : "?";
+  const mark = (site.query_path || kind("param <list>").length) && url.includes("?") ? "&" : "?";
   if (all.length || (pairs.has("empty query") && mark === "?")) url += mark + all.join("&");
   return url + (pairs.has("fragment") ? "#" + get("fragment") : "");
 }
 // Parameters as the names stand, the n-th value of a name at its n-th place; those without a place follow.
 function ordered(query, names = []) {
   const left = new Map(query.map(([name, value]) => [name, value.split("&" + written(name))]));
-  const placed = names.flatMap((name, i) => {
-    if (!left.get(name)?.length && !new Map(query).get(name)?.endsWith(name)) return [];
-    return [written(name) + left.get(name).splice(0, names.includes(name, i + 1) ? 1 : 1e9).join("&" + written(name))];
-  });
+  const placed = names.flatMap((name, i) => !left.get(name)?.length && !new Map(query).get(name)?.endsWith(name) ? []
+    : [written(name) + left.get(name).splice(0, names.includes(name, i + 1) ? 1 : 1e9).join("&" + written(name))]);
   return [...placed, ...query.flatMap(([name, value]) => (names.includes(name) ? [] : [written(name) + value]))];
 }
 // 3. The section of a URL: the first directory of its path, as far as the site names it.
@@ -119,14 +122,12 @@ const sorted = (of) => ((name) => [...new Set(halves(name + of, 1))].sort().join
 const family = (value, at, all, names = halves(value, 0)) => names.some((name, i) => i && names[i - 1] >= name)
   ? value : halves(value, 1).sort().map((of, i) => names[i] + of).join("&");
 const hash = (digits) => [new RegExp(`(?<=^[0-9a-f]{${digits}})[0-9a-f]{${40 - digits}}$`), ""];
-const FUNCTIONS = { // what is replaced, and what by
-  "drop-www": [/^www\.(?=.*\.)/, ""], "plus-is-space": [/\+/g, "%20"], "drop-leading-zeros": [/^0+(?=[0-9]+$)/, ""],
+const FUNCTIONS = { "decode-sub-delimiters": [/%(?:2[1478-9AC]|3A|40)/gi, decodeURIComponent], "hash-to-7": hash(7),
+  "lower-case": [/%[0-9A-F]{2}|[A-Z]/gi, (text) => (text.length > 1 ? text : text.toLowerCase())], "hash-to-8": hash(8),
   "decode-slash": [/%[23]F/gi, decodeURIComponent], "drop-title": [/(?<=^[0-9]+)(?:[:_-]|%3A)[A-Za-z%][^&]*$/, ""],
-  "decode-sub-delimiters": [/%(?:2[1478-9AC]|3A|40)/gi, decodeURIComponent], "first-repeat": [/&.*$/, ""],
-  "lower-case": [/%[0-9A-F]{2}|[A-Z]/gi, (text) => (text.length > 1 ? text : text.toLowerCase())],
-  "hash-to-7": hash(7), "hash-to-8": hash(8), "hash-to-10": hash(10), "hash-to-12": hash(12),
-  "last-repeat": [/^.*&[^=&]*=?/, ""], "sort-repeats": [/^.*$/, sorted], "sort-family": [/^.*$/, family],
-};
+  "drop-leading-zeros": [/^0+(?=[0-9]+$)/, ""], "last-repeat": [/^.*&[^=&]*=?/, ""], "drop-www": [/^www\.(?=.*\.)/, ""],
+  "plus-is-space": [/\+/g, "%20"], "sort-repeats": [/^.*$/, sorted], "sort-family": [/^.*$/, family],
+  "first-repeat": [/&.*$/, ""], "hash-to-10": hash(10), "hash-to-12": hash(12) }; // what is replaced, and what by
 // Values that can stand at another key: they hold no delimiter that means something there.
 const FITS = { query: /^[^&#+]*$/, param: /^[^/?#;]+$/, host: /^[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*$/ };
 const fits = (value, key) => (FITS[key.split(" ")[0]] ?? /^(?!\.\.?$)[^/?#;&+]+$/).test(value);
@@ -138,9 +139,8 @@ function act(rule, pairs, here, origins, value = (key) => (key === "section" ? h
   if (!rule.when.every(holds) || (rule.whole && [...pairs.keys()].some((key) => !known.includes(key)))) return null;
   const made = new Map(rule.whole ? [] : pairs);
   for (const { key, remove, set, replace, copy, map, apply } of rule.then) {
-    const [old, copied] = [made.get(key), pairs.get(copy)];
+    const [old, copied, mapped = map?.find(([was]) => was === (old ?? null))] = [made.get(key), pairs.get(copy)];
     if (copy !== undefined && (copied === undefined || (copy !== key && !fits(copied, key)))) return null;
-    const mapped = map?.find(([was]) => was === (old ?? null));
     const present = () => (old === undefined ? null : replace ?? (apply ? old.replace(...FUNCTIONS[apply]) : old));
     const to = remove ? null : set ?? copied ?? (mapped ? mapped[1] : present());
     to === null ? made.delete(key) : made.set(key, to);

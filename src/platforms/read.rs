@@ -315,6 +315,7 @@ pub(super) const TOKENIZER: Tokenizer = Tokenizer {
     semicolons: true,
     joined_by_semicolons: false,
     nested_queries: false,
+    commas: false,
     fragments: false,
     learned: true,
     query_path: false,

@@ -14,7 +14,7 @@ use super::{Outcome, Params, Thresholds, Training, endings};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;
-use crate::url::{DELIMITERS, Endings, KeyValues, Tokenizer, segment};
+use crate::url::{DELIMITERS, Endings, KeyValues, Tokenizer, begins_with_list, segment};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -73,6 +73,8 @@ enum TokenChoice {
     Semicolons,
     /// [`Tokens::nested_queries`].
     NestedQueries,
+    /// [`Tokens::commas`].
+    Commas,
     /// [`Tokens::query_path`].
     QueryPath,
     /// [`Tokens::numbered_end`].
@@ -92,6 +94,7 @@ impl TokenChoice {
         match self {
             TokenChoice::Semicolons => tokens.semicolons,
             TokenChoice::NestedQueries => tokens.nested_queries,
+            TokenChoice::Commas => tokens.commas,
             TokenChoice::QueryPath => tokens.query_path,
             TokenChoice::NumberedEnd => tokens.numbered_end,
             TokenChoice::Endings(words) => tokens.endings == *words,
@@ -106,6 +109,7 @@ impl TokenChoice {
         match self {
             TokenChoice::Semicolons => tokens.semicolons ^= true,
             TokenChoice::NestedQueries => tokens.nested_queries ^= true,
+            TokenChoice::Commas => tokens.commas ^= true,
             TokenChoice::QueryPath => tokens.query_path ^= true,
             TokenChoice::NumberedEnd => tokens.numbered_end ^= true,
             TokenChoice::Endings(_) if self.is_in(tokens) => tokens.endings.clear(),
@@ -126,6 +130,7 @@ fn candidates(
     thresholds: &Thresholds,
 ) -> Vec<TokenChoice> {
     let (mut semicolons, mut nested_queries, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0, 0);
+    let mut lists = 0;
     let mut seen = [0usize; DELIMITERS.len()];
     let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
     let mut pairs = KeyValues::default();
@@ -148,6 +153,7 @@ fn candidates(
         let query = split.query.map_or(&[][..], |(a, b)| &text[a as usize..b as usize]);
         semicolons += usize::from(memchr::memchr(b';', query).is_some());
         nested_queries += usize::from(memchr::memchr(b'?', query).is_some());
+        lists += usize::from(begins_with_list(query));
         families.add(query);
     }
     let often = |count: usize| count >= thresholds.cut_min_urls.max(total * thresholds.cut_min_permille / 1000);
@@ -164,6 +170,7 @@ fn candidates(
     let others = [
         (TokenChoice::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
         (TokenChoice::NestedQueries, nested_queries >= thresholds.cut_min_semicolons.max(few)),
+        (TokenChoice::Commas, often(lists)),
         (TokenChoice::QueryPath, often(query_paths)),
         (TokenChoice::NumberedEnd, often(numbered)),
         (TokenChoice::Endings(kept.clone()), !kept.is_empty()),

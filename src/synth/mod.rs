@@ -9,6 +9,7 @@
 //! scheme, and beyond these in a session or click id. Writing files is the job's business.
 
 mod aliases;
+mod comma_lists;
 mod constant;
 pub mod decor;
 mod facets;

@@ -6,17 +6,19 @@ use super::parts::Parts;
 use super::rng::Rng;
 use super::view::View;
 use super::words;
-use super::{facets, titles};
+use super::{comma_lists, facets, titles};
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 30] = [
+pub const SHAPES: [(&str, &str, Make); 32] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
     ("separators-matter", "a query that is joined by ; is another page", |_| make(SEPARATORS_MATTER)),
     ("nested-queries", "another ? before a parameter that shows the page otherwise", |_| make(NESTED_QUERIES)),
     ("nested-queries-matter", "a ? within a value is part of it", |_| make(NESTED_QUERIES_MATTER)),
+    ("comma-lists", "a query begins with a list: topic.php?3,17,view=print", comma_lists::lists),
+    ("comma-lists-matter", "a named part of a list is another page", comma_lists::lists_matter),
     ("repeats", "of a parameter that comes twice the last one counts", |_| make(REPEATS)),
     ("repeats-matter", "both values of a parameter that comes twice count, and their order", |_| make(REPEATS_MATTER)),
     ("facets", "facets are a set, whatever their numbers: f[0]=7&f[1]=13", |_| make(facets::FACETS)),

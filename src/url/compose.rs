@@ -8,6 +8,7 @@
 
 use super::key_values::{KeyValue, KeyValues};
 use super::keys::{Fixed, KeyRef, MAX_SEGMENTS, is_family};
+use super::query::LIST;
 
 /// Adds the key for an unusual order of parameters, before the first query pair, where it is one; true
 /// where it did. `rank` as in [`is_usual_order`].
@@ -107,6 +108,7 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
     // The name of a last segment begins with its slash, that of a word joined to one ends in one or two; no other
     // name of a path parameter holds one.
     let is_last = |a, b| pairs.bytes(a, b).starts_with(b"/");
+    let is_listed = |a, b| pairs.bytes(a, b).starts_with(LIST);
     let joint = |a, b| {
         let name = pairs.bytes(a, b);
         let at = memchr::memchr(b'/', name).filter(|&at| at > 0)?;
@@ -132,7 +134,7 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
         for pair in named {
             if let KeyRef::Param(a, b) = pair.key
                 && is_last(a, b) == last
-                && (last || joint(a, b).is_none())
+                && (last || joint(a, b).is_none() && !is_listed(a, b))
             {
                 to.bytes(if last { b"" } else { b";" });
                 to.range(a, b);
@@ -160,6 +162,21 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
     }
     write(&mut to, false);
     let mut mark = if pairs.query_path && to.holds(b'?') { b'&' } else { b'?' };
+    let mut is_first = true;
+    for is_named in [false, true] {
+        for pair in named {
+            if let KeyRef::Param(a, b) = pair.key
+                && is_listed(a, b)
+                && is_named == (pairs.bytes(a, b) != LIST)
+            {
+                if std::mem::take(&mut is_first) {
+                    to.bytes(&[std::mem::replace(&mut mark, b'&')]);
+                }
+                to.range(a + LIST.len() as u32, b);
+                to.piece(pair);
+            }
+        }
+    }
     let separators = pair(Fixed::SEPARATOR).map_or(&b""[..], |pair| pairs.value(pair));
     let usual = if pairs.joined_by_semicolons { b';' } else { b'&' };
     let query = (usual != b'&' || !separators.is_empty()).then(|| to.written());

@@ -42,6 +42,8 @@ pub struct Tokenizer {
     pub joined_by_semicolons: bool,
     /// A `?` within the query separates parameters, as `;` may.
     pub nested_queries: bool,
+    /// A list at the start of a query is cut at its names: see `KeyValues::tokenize_list`.
+    pub commas: bool,
     /// Fragments are keys; else only routes ([`is_route`]) are.
     pub fragments: bool,
     /// True where the role of fragments was learned: they are left out even where the site has no rules.
@@ -60,10 +62,11 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// True where queries are tokenized as on most sites: at `&`, each name a key, none a path; and, where it
+    /// True where queries are tokenized as on most sites: at `&`, each name a key, none a path or a list; and, where it
     /// matters, paths: at slashes.
     pub fn is_usual(&self, path: bool) -> bool {
-        !(self.separator().is_some() || self.name_families || self.query_path || path && self.extends_paths())
+        let is_query = self.separator().is_none() && !self.commas && !self.name_families && !self.query_path;
+        is_query && !(path && self.extends_paths())
     }
 
     /// What separates parameters beside `&`.
@@ -153,12 +156,16 @@ impl KeyValues {
             Some((start, end))
                 if split.positions.query
                     && tokenizer.separator().is_none()
+                    && !tokenizer.commas
                     && !tokenizer.name_families
                     && query == split.query =>
             {
                 self.tokenize_short_query(start, end, split.positions);
             }
             Some((start, end)) => {
+                let rest = if tokenizer.commas { self.tokenize_list(start, end) } else { Some((start, end)) };
+                self.query_from = self.list.len();
+                let Some((start, end)) = rest else { return };
                 if let Some(separator) = tokenizer.separator() {
                     self.tokenize_separators(start, end, separator);
                     self.query_from = self.list.len();

@@ -27,6 +27,7 @@ pub use keys::{Fixed, Key, KeyKind, KeyRef, Part};
 pub use normal::{NormalRef, NormalUrl, NormalUrls};
 pub(crate) use origin::{Origin, origin};
 pub use pairs::Pairs;
+pub use query::begins_with_list;
 pub use segment::DELIMITERS;
 pub use site::registrable_domain;
 pub use syntax::{Invalid, Split, is_route, normalize};

@@ -3,11 +3,30 @@
 //! Each parameter is a pair; repeats of a name are joined to one value, and where the site groups names into
 //! families ([`family`](super::keys::family)) the value is the whole parameter.
 
-use super::key_values::{KeyValue, KeyValues, Tokenizer};
+use super::key_values::{KeyValue, KeyValues, Range, Tokenizer};
 use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS};
 use super::positions::Positions;
 use super::scan;
 use super::window::{below, lowest};
+
+/// Name of the start of a list. No path parameter begins so: in a URL in normal form, `<` is escaped.
+pub(super) const LIST: &[u8] = b"<list>";
+
+/// True where a query begins with a list of which some part has a name: `6,123,page=2`.
+pub fn begins_with_list(query: &[u8]) -> bool {
+    let first = query.split(|&byte| byte == b'&').next().unwrap_or_default();
+    let at = part_start(first, 0);
+    at < first.len() && memchr::memchr(b'=', &first[..at]).is_none()
+}
+
+/// Place of the first comma from `from` on that a name and a `=` follow; the length where there is none.
+fn part_start(list: &[u8], from: usize) -> usize {
+    let is_start = |&at: &usize| {
+        let mut name = list[at + 1..].iter().skip_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+        list.get(at + 1).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') && name.next() == Some(&b'=')
+    };
+    memchr::memchr_iter(b',', &list[from..]).map(|at| at + from).find(is_start).unwrap_or(list.len())
+}
 
 impl KeyValues {
     /// Tokenizes a query whose positions are known.
@@ -40,6 +59,45 @@ impl KeyValues {
         if again && self.repeats(from) {
             self.join_repeats(from);
         }
+    }
+
+    /// Tokenizes the list that a query begins with, `6,123,page=2`: what stands before the first named part is the
+    /// path parameter [`LIST`], each named part one of that and its name, `<list>,page=`. Returns what follows the
+    /// list, and all of the query where it begins with none, ends in the `&` behind it, or where the list has a name
+    /// twice or more than [`MAX_PARAMETERS`] parts.
+    pub(super) fn tokenize_list(&mut self, start: u32, end: u32) -> Option<Range> {
+        let (from, query) = (self.list.len(), self.bytes(start, end));
+        let first = start + memchr::memchr(b'&', query).unwrap_or(query.len()) as u32;
+        let mut at = start + part_start(self.bytes(start, first), 0) as u32;
+        let is_open = first == start || first + 1 == end;
+        if is_open || memchr::memchr(b'=', self.bytes(start, at)).is_some() {
+            return Some((start, end));
+        }
+        if at > start {
+            self.list_part((start, start), at);
+        }
+        while at < first {
+            let part = self.bytes(at, first);
+            let next = at + part_start(part, 1) as u32;
+            let name = at + 1 + memchr::memchr(b'=', part).unwrap_or_default() as u32;
+            let named = self.bytes(at, name);
+            let is_same = |pair: &KeyValue| matches!(pair.key, KeyRef::Param(a, b) if self.bytes(a + LIST.len() as u32, b) == named);
+            if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(is_same) {
+                self.list.truncate(from);
+                return Some((start, end));
+            }
+            self.list_part((at, name), next);
+            at = next;
+        }
+        (first < end).then_some((first + 1, end))
+    }
+
+    /// Adds a part of a list with its name; its value ends at `end`.
+    fn list_part(&mut self, name: Range, end: u32) {
+        let start = self.text.len() as u32;
+        self.text.extend_from_slice(LIST);
+        self.text.extend_from_within(name.0 as usize..name.1 as usize);
+        self.list.push(KeyValue { key: KeyRef::Param(start, self.text.len() as u32), start: name.1, end });
     }
 
     /// True where a query key is in the list twice.

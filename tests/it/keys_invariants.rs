@@ -86,6 +86,7 @@ fn case(block: &str) -> (String, Tokens, Vec<String>) {
             ("semicolons", _) => tokens.semicolons = true,
             ("joined-by-semicolons", _) => tokens.joined_by_semicolons = true,
             ("nested-queries", _) => tokens.nested_queries = true,
+            ("commas", _) => tokens.commas = true,
             ("query-path", _) => tokens.query_path = true,
             ("endings", words) => tokens.endings = words.split('|').map(str::to_owned).collect(),
             ("numbered-end", _) => tokens.numbered_end = true,

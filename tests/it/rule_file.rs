@@ -118,7 +118,7 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn site() -> impl Strategy<Value = SiteRules> {
     let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
-    let tokens = (hostile(), any::<[bool; 8]>(), (strings(), strings(), strings()), fragments);
+    let tokens = (hostile(), any::<[bool; 9]>(), (strings(), strings(), strings()), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
         |(site, hosts, tokens, rules, (exceptions, aliases))| {
@@ -127,6 +127,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                 semicolons,
                 joined_by_semicolons,
                 nested_queries,
+                commas,
                 published,
                 query_path,
                 numbered_end,
@@ -141,6 +142,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                     semicolons,
                     joined_by_semicolons,
                     nested_queries,
+                    commas,
                     query_path,
                     numbered_end,
                     endings,

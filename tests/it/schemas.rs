@@ -180,6 +180,7 @@ fn every_field_is_in_the_schema() {
         semicolons: true,
         joined_by_semicolons: true,
         nested_queries: true,
+        commas: true,
         query_path: true,
         numbered_end: true,
         endings: vec![word()],

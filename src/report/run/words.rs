@@ -77,6 +77,8 @@ fn key(text: &str) -> String {
         Some(Key::Param(name)) if name.len() > 1 && name.ends_with('/') => {
             format!("the word that {} joins to the last part of the path", quoted(name.trim_end_matches('/')))
         }
+        Some(Key::Param(name)) if name == "<list>" => "the start of the list in the query".to_owned(),
+        Some(Key::Param(name)) if name.starts_with("<list>") => named("parameter", &name["<list>".len()..]),
         Some(Key::Param(name)) => match name.strip_prefix('/') {
             Some(word) => format!("the number behind {} at the end of the path", quoted(word)),
             None => named("path parameter", &name),

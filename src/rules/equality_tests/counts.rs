@@ -152,6 +152,7 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: order of the query", 100),
     ("tokens: paths in queries", 20),
     ("tokens: nested queries", 5),
+    ("tokens: lists in queries", 5),
     ("tokens: semicolons", 100),
 ];
 

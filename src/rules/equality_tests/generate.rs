@@ -207,6 +207,7 @@ impl Maker<'_> {
             endings,
             inner_numbers: (52..66).contains(&joined),
             name_families: (47..52).contains(&joined) || self.words.names[0] == "f[0]=" && random_ends.chance(80),
+            commas: random_ends.chance(15),
             sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),
             fragments,

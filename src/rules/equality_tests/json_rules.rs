@@ -101,6 +101,7 @@ fn site(value: &Value) -> SiteRules {
             semicolons: value["semicolons"] == true,
             joined_by_semicolons: value["joined_by_semicolons"] == true,
             nested_queries: value["nested_queries"] == true,
+            commas: value["commas"] == true,
             query_order: texts(&value["order"]),
             sections: texts(&value["sections"]),
             fragments: Some(fragments),

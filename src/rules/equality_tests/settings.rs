@@ -28,6 +28,7 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     other("tokens: joined by semicolons", site.tokenizer().joined_by_semicolons, &|rules| {
         rules.tokens.joined_by_semicolons = false;
     });
+    other("tokens: lists in queries", site.tokenizer().commas, &|rules| rules.tokens.commas = false);
     other("tokens: nested queries", site.tokenizer().nested_queries, &|rules| rules.tokens.nested_queries = false);
     other("tokens: paths in queries", site.tokens.query_path, &|rules| rules.tokens.query_path = false);
     other("tokens: numbered ends", site.tokens.numbered_end, &|rules| rules.tokens.numbered_end = false);

@@ -231,6 +231,17 @@ pub(super) struct UrlDraft {
     fragment: Option<String>,
 }
 
+/// Parameters of which some begin with a list, by a hash: what is drawn next stays as it is.
+fn listed(mut query: Vec<String>) -> Vec<String> {
+    let mut random = Random::new(hash64(query.join("&").as_bytes()));
+    if random.chance(12) {
+        let parts = query.drain(..random.below(query.len() + 1)).collect::<Vec<_>>().join(",");
+        let head = *random.pick(&["12", "1,7", "", "x", "12,x=3"]);
+        query.insert(0, [head, &parts].join(if parts.is_empty() { "" } else { "," }));
+    }
+    query
+}
+
 impl UrlDraft {
     pub(super) fn new(random: &mut Random, words: &Words) -> UrlDraft {
         let depth = *random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 5]);
@@ -246,7 +257,7 @@ impl UrlDraft {
             path: (0..depth).map(|_| random.pick(&words.segments).clone()).collect(),
             end: random.pick::<&str>(&ENDS),
             params: if random.chance(12) { vec![random.pick(&words.params).clone()] } else { Vec::new() },
-            query: if query.is_empty() { None } else { Some(query) },
+            query: if query.is_empty() { None } else { Some(listed(query)) },
             separator: if random.chance(92) { "&" } else { ";" },
             fragment: random.chance(8).then(|| random.pick(&words.fragments).clone()),
         }

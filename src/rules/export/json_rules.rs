@@ -40,6 +40,8 @@ struct Site<'a> {
     #[serde(skip_serializing_if = "is_false")]
     nested_queries: bool,
     #[serde(skip_serializing_if = "is_false")]
+    commas: bool,
+    #[serde(skip_serializing_if = "is_false")]
     query_path: bool,
     #[serde(skip_serializing_if = "is_false")]
     numbered_end: bool,
@@ -270,6 +272,7 @@ impl<'a> Site<'a> {
             semicolons: tokenizer.semicolons,
             joined_by_semicolons: tokenizer.joined_by_semicolons,
             nested_queries: tokenizer.nested_queries,
+            commas: tokenizer.commas,
             query_path: tokenizer.query_path,
             numbered_end: tokenizer.numbered_end,
             endings: &site.tokens.endings[..site.tokens.endings.len().min(Endings::MOST)],

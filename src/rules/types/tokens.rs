@@ -20,6 +20,10 @@ pub struct Tokens {
     /// `semicolons`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nested_queries: bool,
+    /// A query that begins with a list is cut at the commas before its names: `?6,123,page=2` has the path parameters
+    /// `<list>` (`6,123`) and `<list>,page=`. Of no effect beside `semicolons`, `nested_queries` and `query_path`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub commas: bool,
     /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is tokenized as
     /// the path is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -112,6 +116,7 @@ impl Tokens {
             semicolons: self.semicolons,
             joined_by_semicolons: self.semicolons && self.joined_by_semicolons,
             nested_queries: self.nested_queries && !self.semicolons,
+            commas: self.commas && !self.has_separators() && !self.query_path,
             fragments: matches!(self.fragments, Some(Fragments::Keys { .. })),
             learned: self.fragments.is_some(),
             query_path: self.query_path,

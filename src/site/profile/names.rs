@@ -84,6 +84,7 @@ pub(in crate::site) fn is_of_lists(key: &Key) -> bool {
 
 /// Kind that the name of a query key or path parameter indicates; `None` for most.
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
+    let name = name.strip_prefix("<list>,").unwrap_or(name);
     let name = name.trim_start_matches([';', '/']).trim_end_matches(['=', '-', '_']).to_ascii_lowercase();
     let is_session = || SESSION.contains(&name.as_str()) || name.starts_with("aspsessionid");
     match () {

@@ -18,7 +18,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ("src/platforms/", "read.rs recognise.rs", "a line is checked by the code that recognises it"),
     (
         "src/synth/",
-        "aliases.rs constant.rs facets.rs kind.rs lists.rs mapping.rs negatives.rs shapes.rs syntax.rs titles.rs traps.rs \
+        "aliases.rs comma_lists.rs constant.rs facets.rs kind.rs lists.rs mapping.rs negatives.rs shapes.rs syntax.rs titles.rs traps.rs \
          traps/copies.rs traps/groups.rs traps/keys.rs traps/lists.rs traps/state.rs views.rs",
         "`kind` defines the type of a page and lists the functions that make one",
     ),
