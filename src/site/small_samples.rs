@@ -13,7 +13,8 @@
 //!   topic, and ten topics of one page do not show it. Rules between forms ask the same of fewer clusters
 //!   in any sample;
 //! - so does a parameter whose name is that of the order, place or length of a list ([`is_of_short_lists`]):
-//!   lists of one entry say nothing of the others.
+//!   lists of one entry say nothing of the others. Nor do several values that show the same as none
+//!   ([`undecided`]): one is the default.
 //!
 //! Measured by `scripts/accept samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
 //! corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the
@@ -26,7 +27,7 @@
 use super::columns::Columns;
 use super::covering::Covering;
 use super::points::{Reader, Values};
-use super::profile::names::is_of_lists;
+use super::profile::names::{is_of_lists, is_place};
 use super::small_operations::holds_token;
 use super::{Thresholds, Training};
 use crate::rules::twins::below;
@@ -35,10 +36,10 @@ use crate::rules::{
 };
 use crate::url::{Fixed, Key, NormalUrl, section};
 use foldhash::fast::FixedState;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Removes the rules that act without evidence in more clusters than `small_shown` allows, worst first,
-/// each time with the others as they are then. Returns how many.
+/// each time with the others as they are then. Returns how many it removed and narrowed.
 ///
 /// Exempt are constant pages; rules with a prior or from the catalogue of platforms; rules on the
 /// origin and on parts that servers ignore, since the address of a fetch is chance; and rules on random
@@ -48,8 +49,12 @@ use std::collections::{HashMap, HashSet};
 pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
     let (most, times) = (covering.thresholds.small_sure, covering.thresholds.small_shown);
     let before = rules.rules.len();
-    rules.rules.retain(|rule| !is_of_short_lists(rule, &covering.thresholds));
+    let undecided = undecided(rules);
+    let is_of_lists = |rule: &Rule| is_of_short_lists(rule, &undecided, &covering.thresholds);
+    rules.rules.retain(|rule| !is_of_lists(rule));
     let mut withdrawn = (before - rules.rules.len()) as u64;
+    withdrawn += rules.rules.iter_mut().map(|rule| u64::from(keep_first_pages(rule))).sum::<u64>();
+    rules.rules.retain(|rule| !rule.operations.is_empty());
     loop {
         let sample = Sample::new(rules, training);
         let worst = (0..rules.rules.len())
@@ -64,9 +69,39 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     }
 }
 
-/// True where a rule takes a parameter [of lists](is_of_lists) away, whatever its value, or one of its repeats, and too
-/// few clusters show it.
-fn is_of_short_lists(rule: &Rule, thresholds: &Thresholds) -> bool {
+/// Takes places beyond the first page out of the values that a rule takes for others; true where it has some. A second
+/// page that is the first is that of a short list.
+fn keep_first_pages(rule: &mut Rule) -> bool {
+    let mut found = false;
+    for (key, operation) in rule.operations.iter_mut().filter(|_| rule.line.is_none()) {
+        let Operation::Classes(pairs) = operation else { continue };
+        if Key::parse(key).is_some_and(|key| is_place(&key)) {
+            let before = pairs.len();
+            pairs.retain(|(from, _)| matches!(from.as_deref(), None | Some("" | "0" | "1")));
+            found |= pairs.len() < before;
+        }
+    }
+    rule.operations.retain(|(_, operation)| !matches!(operation, Operation::Classes(pairs) if pairs.is_empty()));
+    found
+}
+
+/// Parameters of the order or length [of lists](is_of_lists) of which rules take more than one value for another:
+/// where a list is short, each shows the same, and the default is one.
+fn undecided(rules: &SiteRules) -> BTreeSet<String> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (key, operation) in rules.rules.iter().filter(|rule| rule.line.is_none()).flat_map(|rule| &rule.operations) {
+        let is_asked = Key::parse(key).is_some_and(|key| is_of_lists(&key) && !is_place(&key));
+        if let (Operation::Classes(pairs), true) = (operation, is_asked) {
+            let taken = pairs.iter().filter_map(|(from, _)| from.as_deref()).filter(|value| !value.is_empty());
+            values.entry(key).or_default().extend(taken);
+        }
+    }
+    values.into_iter().filter(|(_, values)| values.len() > 1).map(|of| of.0.to_owned()).collect()
+}
+
+/// True where a rule takes a parameter [of lists](is_of_lists) away, whatever its value, one of its repeats, or values
+/// of an [undecided] one, and too few clusters show it.
+fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thresholds) -> bool {
     let clusters = rule.evidence.clusters;
     let is_page = clusters < thresholds.min_clusters as u64;
     if is_page || rule.line.is_some() || clusters >= thresholds.small_min_of_lists {
@@ -77,6 +112,10 @@ fn is_of_short_lists(rule: &Rule, thresholds: &Thresholds) -> bool {
         return true;
     }
     let is_gone = |operation: &Operation| matches!(operation, Operation::Ignore(Representative::LeftOut));
+    let is_class = |of: &(String, Operation)| matches!(of.1, Operation::Classes(_)) && undecided.contains(&of.0);
+    if rule.operations.iter().any(is_class) {
+        return true;
+    }
     let of_operations = rule.operations.iter().filter(|of| is_gone(&of.1)).map(|of| &of.0);
     let is_left = |of: &Constraint| {
         let is_any = of.test.needs_key() && !matches!(of.test, Test::Equals(_));

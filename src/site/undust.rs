@@ -200,6 +200,7 @@ impl Selected {
         if covering.is_small && !without.has(Stage::SmallSamples) {
             let withdrawn = small_samples::withdraw(rules, training, covering);
             if withdrawn > 0 {
+                set_ids(rules);
                 counts.insert(Count::TooLittleToShow, withdrawn);
                 found = reduced::identities(rules, training);
             }

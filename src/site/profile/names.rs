@@ -122,6 +122,11 @@ pub(in crate::site) fn is_of_lists(key: &Key) -> bool {
     matches!(meaning(name), Some(Meaning::Order | Meaning::Page | Meaning::Length))
 }
 
+/// True for a parameter whose name is that of the place in a list.
+pub(in crate::site) fn is_place(key: &Key) -> bool {
+    matches!(key, Key::Query(name) | Key::Param(name) if meaning(name) == Some(Meaning::Page))
+}
+
 /// Kind that the name of a query key or path parameter indicates; `None` for most.
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
     let name = name.strip_prefix("<list>,").unwrap_or(name);
