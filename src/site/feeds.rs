@@ -21,8 +21,8 @@ const FORMATS: [&str; 7] = ["atom", "feed", "feeds", "rdf", "rss", "syndication"
 /// Bytes of the version behind a format, at most (`rss2`, `atom1.0`): what is longer is the number of a page.
 const VERSION: usize = 4;
 
-/// Values of one key that a rule is kept from, at most, those of most URLs.
-const VALUES: usize = 16;
+/// Values that a rule is kept from, at most, those of most URLs: a hostile site has a key a URL.
+const MOST: usize = 32;
 
 /// A key, and a value of it that says that the page is a feed.
 type FeedValue = (String, String);
@@ -92,14 +92,15 @@ pub fn narrow(rules: &mut SiteRules, training: &Training, thresholds: &Threshold
     narrowed
 }
 
-/// Takes values out of a scope, where no test names other values of their keys; true where the scope changed.
-fn keep_from(scope: &mut Vec<Constraint>, unshown: Vec<(&FeedValue, u64)>) -> bool {
+/// Takes values out of a scope, the [`MOST`] with most rows, where no test names other values of their keys; true
+/// where the scope changed.
+fn keep_from(scope: &mut Vec<Constraint>, mut unshown: Vec<(&FeedValue, u64)>) -> bool {
     let before = scope.clone();
+    unshown.sort_unstable_by_key(|&(value, rows)| (Reverse(rows), value));
+    unshown.truncate(MOST);
+    unshown.sort_unstable();
     for of_key in unshown.chunk_by(|a, b| a.0.0 == b.0.0) {
-        let mut values: Vec<(Reverse<u64>, &String)> =
-            of_key.iter().map(|(value, rows)| (Reverse(*rows), &value.1)).collect();
-        values.sort_unstable();
-        let values = values.into_iter().take(VALUES).map(|of| of.1.clone());
+        let values = of_key.iter().map(|of| of.0.1.clone());
         let key = &of_key[0].0.0;
         match scope.iter_mut().find(|of| of.key == *key).map(|of| &mut of.test) {
             None => scope.push(Constraint { key: key.clone(), test: Test::Not(sorted(values.collect())) }),
@@ -154,9 +155,13 @@ mod tests {
         let kept = of("path0", Test::Equals("feed".to_owned()));
         assert_eq!(scope, [of("ext", Test::NoneOf(texts(&[".gif", ".xml"]))), kept, added]);
         assert!(!keep_from(&mut scope, Vec::new()));
-        let many: Vec<(FeedValue, u64)> = (0..40).map(|n| (("path1".to_owned(), format!("feed{n:02}")), n)).collect();
+        let value = |n: u64| ((format!("path{}", n % 2), format!("feed{n:02}")), n);
+        let many: Vec<(FeedValue, u64)> = (0..80).map(value).collect();
+        let mut scope = Vec::new();
         keep_from(&mut scope, many.iter().map(|(value, rows)| (value, *rows)).collect());
-        let Test::Not(values) = &scope.iter().find(|of| of.key == "path1").unwrap().test else { panic!() };
-        assert_eq!((values.len(), &*values[0], &*values[15]), (VALUES, "feed24", "feed39"));
+        let [Constraint { test: Test::Not(even), .. }, Constraint { test: Test::Not(odd), .. }] = &scope[..] else {
+            panic!("{scope:?}")
+        };
+        assert_eq!((even.len() + odd.len(), &*even[0], &*odd[0], &*odd[15]), (MOST, "feed48", "feed49", "feed79"));
     }
 }
