@@ -10,7 +10,7 @@ const DEEP = /^((?:\/+[^/]+){23}\/+(?=[^/])|.*)(.*)$/; // 23 segments and the re
 // A URL; its path goes on in the query; a list there; paths that end in /start-30, /view, -print; a number inside.
 const URL = /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/;
 const QUERY_PATH = /^([^:]*:\/\/[^/?#]*)([^?#]*\?[^/=&#]*\/+[^/;=&#][^=&#]*)(?:&([^#]*))?(?:#(.*))?$/;
-const LIST = /^(?!&)([^&=]*?)((?:,[A-Za-z_]\w*=[^&]*)?)(?:&(.*))?$/; // head, named parts, what follows
+const LIST = /^(?=[^&]*,)([^&=]*?)((?:,[A-Za-z_]\w*=[^&,?]*)*)(?:&(.*))?$/; // head, named parts, what follows
 const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
 const ENDING = /^((?:\/[^/]+){1,22})(\/)(?!\*)([^/;.]+(?=\/?$)|[^/;]+$)(\/?)$/;
 const JOINED = /^((?:\/[^/]+){0,22}\/[^/;]*[A-Za-z0-9])([-_.,~])([A-Za-z]+)$/;

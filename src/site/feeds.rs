@@ -100,14 +100,16 @@ fn keep_from(scope: &mut Vec<Constraint>, mut unshown: Vec<(&FeedValue, u64)>) -
     unshown.truncate(MOST);
     unshown.sort_unstable();
     for of_key in unshown.chunk_by(|a, b| a.0.0 == b.0.0) {
-        let values = of_key.iter().map(|of| of.0.1.clone());
+        // Rules may write values in lower case before the URL comes again.
+        let values = of_key.iter().flat_map(|of| [of.0.1.clone(), of.0.1.to_ascii_lowercase()]);
         let key = &of_key[0].0.0;
         match scope.iter_mut().find(|of| of.key == *key).map(|of| &mut of.test) {
             None => scope.push(Constraint { key: key.clone(), test: Test::Not(sorted(values.collect())) }),
             Some(Test::NoneOf(others) | Test::Not(others)) => {
                 *others = sorted(others.drain(..).chain(values).collect());
             }
-            Some(Test::Equals(_) | Test::OneOf(_) | Test::Present | Test::Absent) => {}
+            Some(test @ Test::Present) => *test = Test::NoneOf(sorted(values.collect())),
+            Some(Test::Equals(_) | Test::OneOf(_) | Test::Absent) => {}
         }
     }
     scope.sort_unstable();

@@ -63,13 +63,14 @@ impl KeyValues {
 
     /// Tokenizes the list that a query begins with, `6,123,page=2`: what stands before the first named part is the
     /// path parameter [`LIST`], each named part one of that and its name, `<list>,page=`. Returns what follows the
-    /// list, and all of the query where it begins with none, ends in the `&` behind it, or where the list has a name
-    /// twice or more than [`MAX_PARAMETERS`] parts.
+    /// list, and all of the query where it begins with none, has no comma, ends in the `&` behind it, or where the list
+    /// has a name twice, more than [`MAX_PARAMETERS`] parts, or a value with a comma or `?`: what follows a named part
+    /// without a name would go with it.
     pub(super) fn tokenize_list(&mut self, start: u32, end: u32) -> Option<Range> {
         let (from, query) = (self.list.len(), self.bytes(start, end));
         let first = start + memchr::memchr(b'&', query).unwrap_or(query.len()) as u32;
         let mut at = start + part_start(self.bytes(start, first), 0) as u32;
-        let is_open = first == start || first + 1 == end;
+        let is_open = first + 1 == end || memchr::memchr(b',', self.bytes(start, first)).is_none();
         if is_open || memchr::memchr(b'=', self.bytes(start, at)).is_some() {
             return Some((start, end));
         }
@@ -82,7 +83,8 @@ impl KeyValues {
             let name = at + 1 + memchr::memchr(b'=', part).unwrap_or_default() as u32;
             let named = self.bytes(at, name);
             let is_same = |pair: &KeyValue| matches!(pair.key, KeyRef::Param(a, b) if self.bytes(a + LIST.len() as u32, b) == named);
-            if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(is_same) {
+            let is_more = memchr::memchr2(b',', b'?', self.bytes(name, next)).is_some();
+            if is_more || self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(is_same) {
                 self.list.truncate(from);
                 return Some((start, end));
             }

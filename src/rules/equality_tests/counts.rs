@@ -100,7 +100,7 @@ const KINDS: &[(&str, u64)] = &[
     ("operation: ignore, where present", 8_000),
     ("operation: keep", 10_000),
     ("operation: keep, closed", 2_000),
-    ("operation: replace by another key", 500),
+    ("operation: replace by another key", 400),
     ("operation: replace by the same key", 1_000),
     ("pairs", 100_000),
     ("range: a number outside", 100),

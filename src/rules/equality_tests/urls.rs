@@ -236,7 +236,7 @@ fn listed(mut query: Vec<String>) -> Vec<String> {
     let mut random = Random::new(hash64(query.join("&").as_bytes()));
     if random.chance(12) {
         let parts = query.drain(..random.below(query.len() + 1)).collect::<Vec<_>>().join(",");
-        let head = *random.pick(&["12", "1,7", "", "x", "12,x=3"]);
+        let head = *random.pick(&["12,4", "1,7", "", "x", "12,x=3"]);
         query.insert(0, [head, &parts].join(if parts.is_empty() { "" } else { "," }));
     }
     query

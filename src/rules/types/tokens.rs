@@ -20,7 +20,8 @@ pub struct Tokens {
     /// `semicolons`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nested_queries: bool,
-    /// A query that begins with a list is cut at the commas before its names: `?6,123,page=2` has the path parameters
+    /// A query that begins with a list, a first part with commas, is cut at those before names: `?6,123,page=2` has
+    /// the path parameters
     /// `<list>` (`6,123`) and `<list>,page=`. Of no effect beside `semicolons`, `nested_queries` and `query_path`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commas: bool,
