@@ -70,8 +70,8 @@ impl KeyValues {
         let (from, query) = (self.list.len(), self.bytes(start, end));
         let first = start + memchr::memchr(b'&', query).unwrap_or(query.len()) as u32;
         let mut at = start + part_start(self.bytes(start, first), 0) as u32;
-        let is_open = first + 1 == end || memchr::memchr(b',', self.bytes(start, first)).is_none();
-        if is_open || memchr::memchr(b'=', self.bytes(start, at)).is_some() {
+        let is_no_list = first + 1 == end || memchr::memchr(b',', self.bytes(start, first)).is_none();
+        if is_no_list || memchr::memchr(b'=', self.bytes(start, at)).is_some() {
             return Some((start, end));
         }
         if at > start {
@@ -81,8 +81,10 @@ impl KeyValues {
             let part = self.bytes(at, first);
             let next = at + part_start(part, 1) as u32;
             let name = at + 1 + memchr::memchr(b'=', part).unwrap_or_default() as u32;
-            let named = self.bytes(at, name);
-            let is_same = |pair: &KeyValue| matches!(pair.key, KeyRef::Param(a, b) if self.bytes(a + LIST.len() as u32, b) == named);
+            let is_same = |pair: &KeyValue| match pair.key {
+                KeyRef::Param(a, b) => self.bytes(a + LIST.len() as u32, b) == self.bytes(at, name),
+                _ => false,
+            };
             let is_more = memchr::memchr2(b',', b'?', self.bytes(name, next)).is_some();
             if is_more || self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(is_same) {
                 self.list.truncate(from);

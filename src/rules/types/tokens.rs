@@ -21,8 +21,8 @@ pub struct Tokens {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nested_queries: bool,
     /// A query that begins with a list, a first part with commas, is cut at those before names: `?6,123,page=2` has
-    /// the path parameters
-    /// `<list>` (`6,123`) and `<list>,page=`. Of no effect beside `semicolons`, `nested_queries` and `query_path`.
+    /// the path parameters `<list>` (`6,123`) and `<list>,page=`. Of no effect beside `semicolons`, `nested_queries`
+    /// and `query_path`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commas: bool,
     /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is tokenized as
