@@ -146,7 +146,11 @@ impl Builder {
         append(&mut self.site.words, &codes)
     }
 
+    /// A rule; `None` for one that never fires.
     fn program(&mut self, rule: &Rule) -> Option<Program> {
+        if !rule.is_valid() {
+            return None;
+        }
         let mut checks = Vec::new();
         for Constraint { key, test } in &rule.scope {
             let slot = self.slot_of(key)?;
@@ -169,12 +173,12 @@ impl Builder {
         if rule.closed {
             let fills = rule.operations.iter().map(|(key, operation)| self.fill(key, operation));
             let mut fills: Vec<(Slot, Fill)> = fills.collect::<Option<_>>()?;
-            // Columns are in the order of their keys.
-            fills.sort_by_key(|fill| fill.0);
-            // A rule file made by hand: one key with two values.
-            if fills.windows(2).any(|two| two[0].0 == two[1].0) {
-                return None;
-            }
+            // Columns are in the order of their keys; path parameters are written in that of the rule.
+            fills.sort_by_key(|&(slot, _)| match self.site.columns[usize::from(slot)].kind {
+                KeyKind::Fixed(_) => (0, slot),
+                KeyKind::Param => (1, 0),
+                KeyKind::Query => (2, slot),
+            });
             program.target = append(&mut self.site.fills, &fills);
             program.named = named.len() as u16;
         } else {
@@ -194,12 +198,6 @@ impl Builder {
 
     fn step(&mut self, key: &str, operation: &Operation) -> Option<Step> {
         let slot = self.slot_of(key)?;
-        if key == SECTION
-            || matches!(operation, Operation::Apply(of) if key == "scheme" || key == "host" && *of != Function::DropWww)
-            || matches!(operation, Operation::Apply(of) if !of.is_for(key))
-        {
-            return None;
-        }
         Some(match operation {
             Operation::Ignore(Representative::LeftOut) => Step::Drop(slot),
             Operation::Ignore(Representative::WherePresent(v)) => Step::Set(slot, self.code(slot, v), false),
@@ -221,9 +219,6 @@ impl Builder {
 
     fn fill(&mut self, key: &str, operation: &Operation) -> Option<(Slot, Fill)> {
         let host = self.slot_of("host")?;
-        if key == SECTION || matches!(operation, Operation::Replace(from) if from == SECTION) {
-            return None;
-        }
         if key == HOST_SUB {
             let Operation::Replace(from) = operation else { return None };
             return Some((host, Fill::ToSub { value: self.slot_of(from)?, host }));
