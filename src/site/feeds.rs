@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Formats of feeds, as URLs name them.
-const FORMATS: [&str; 7] = ["atom", "feed", "feeds", "rdf", "rss", "syndication", "xml"];
+const FORMATS: [&str; 8] = ["atom", "feed", "feeds", "rdf", "rss", "sitemap", "syndication", "xml"];
 
 /// Bytes of the version behind a format, at most (`rss2`, `atom1.0`): what is longer is the number of a page.
 const VERSION: usize = 4;
@@ -24,32 +24,56 @@ const VERSION: usize = 4;
 /// Values that a rule is kept from, at most, those of most URLs: a hostile site has a key a URL.
 const MOST: usize = 32;
 
-/// A key, and a value of it that says that the page is a feed.
-type FeedValue = (String, String);
+/// A key, and a value of it that says that the page is a feed; `None` where the name of the key says so, whatever the
+/// value (`rss=gallery`).
+type FeedValue = (String, Option<String>);
 
-/// True for a value that says that the page is a feed.
+/// True for a value that says that the page is a feed: a format, or a word and a format (`news_rss`).
 fn is_feed(value: &[u8]) -> bool {
     let value = value.strip_prefix(b".").unwrap_or(value);
-    let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let end = value.iter().rposition(|byte| !is_version(byte)).map_or(0, |at| at + 1);
-    let is_format = |format: &&str| value[..end].eq_ignore_ascii_case(format.as_bytes());
-    value.len() - end <= VERSION && FORMATS.iter().any(is_format)
+    let mut words = value.split(|byte| matches!(byte, b'-' | b'_'));
+    match [words.next(), words.next(), words.next()] {
+        [Some(_), Some(second), None] => is_format(second),
+        _ => is_format(value),
+    }
 }
 
-/// The values of a URL that say that it is a feed, but where the name of the key says where a visitor came from
-/// (`utm_source=rss`).
+/// True for the name of a format, with a version or without.
+fn is_format(value: &[u8]) -> bool {
+    let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let end = value.iter().rposition(|byte| !is_version(byte)).map_or(0, |at| at + 1);
+    let is_same = |format: &&str| value[..end].eq_ignore_ascii_case(format.as_bytes());
+    value.len() - end <= VERSION && FORMATS.iter().any(is_same)
+}
+
+/// True where a format stands in a URL behind a byte that is no letter and no digit: in no other is there a feed.
+fn may_be_feed(url: &[u8]) -> bool {
+    let begins = |at: usize, format: &str| {
+        url.get(at..at + format.len()).is_some_and(|word| word.eq_ignore_ascii_case(format.as_bytes()))
+    };
+    let mut words = (1..url.len()).filter(|&at| !url[at - 1].is_ascii_alphanumeric());
+    words.any(|at| FORMATS.iter().any(|format| begins(at, format)))
+}
+
+/// The keys and values of a URL that say that it is a feed, but where the name of the key says where a visitor came
+/// from (`utm_source=rss`).
 fn feed_values(reader: &mut Reader, url: NormalRef<'_>) -> Vec<FeedValue> {
-    let mut some = false;
-    reader.each(url, |_, value| some |= is_feed(value));
-    if !some {
+    if !may_be_feed(url.as_bytes()) {
         return Vec::new();
     }
-    let is_of_visitor = |key: &str| match Key::parse(key) {
-        Some(Key::Query(name) | Key::Param(name)) => is_tracking(name.trim_end_matches('=')),
-        _ => false,
+    let feed_value = |(key, value): (String, Vec<u8>)| {
+        let name = match Key::parse(&key) {
+            Some(Key::Query(name) | Key::Param(name)) => name,
+            _ => String::new(),
+        };
+        let name = name.trim_end_matches('=');
+        if is_format(name.as_bytes()) {
+            return Some((key, None));
+        }
+        let value = String::from_utf8(value).ok().filter(|value| is_feed(value.as_bytes()) && !is_tracking(name))?;
+        Some((key, Some(value)))
     };
-    let values = reader.values(url).into_iter().filter(|(key, value)| is_feed(value) && !is_of_visitor(key));
-    values.filter_map(|(key, value)| Some((key, String::from_utf8(value).ok()?))).collect()
+    reader.values(url).into_iter().filter_map(feed_value).collect()
 }
 
 /// Keeps rules that change the origin from feeds of which none shows that they are right. Returns how many rules it
@@ -101,10 +125,15 @@ fn keep_from(scope: &mut Vec<Constraint>, mut unshown: Vec<(&FeedValue, u64)>) -
     unshown.sort_unstable();
     for of_key in unshown.chunk_by(|a, b| a.0.0 == b.0.0) {
         // Rules may write values in lower case before the URL comes again.
-        let values = of_key.iter().flat_map(|of| [of.0.1.clone(), of.0.1.to_ascii_lowercase()]);
+        let values = of_key.iter().filter_map(|of| of.0.1.as_ref());
+        let values = values.flat_map(|value| [value.clone(), value.to_ascii_lowercase()]);
         let key = &of_key[0].0.0;
+        let is_name = of_key[0].0.1.is_none();
         match scope.iter_mut().find(|of| of.key == *key).map(|of| &mut of.test) {
+            None if is_name => scope.push(Constraint { key: key.clone(), test: Test::Absent }),
             None => scope.push(Constraint { key: key.clone(), test: Test::Not(sorted(values.collect())) }),
+            Some(test @ Test::Not(_)) if is_name => *test = Test::Absent,
+            Some(_) if is_name => {}
             Some(Test::NoneOf(others) | Test::Not(others)) => {
                 *others = sorted(others.drain(..).chain(values).collect());
             }
@@ -136,10 +165,23 @@ mod tests {
 
     #[test]
     fn a_format_with_or_without_a_version_is_that_of_a_feed() {
-        for value in ["rss", "RSS2", "rss092", "atom1.0", ".xml", "feed", "syndication", "rdf"] {
+        for value in ["rss", "RSS2", "rss092", "atom1.0", ".xml", "feed", "syndication", "rdf", "news_rss", "all-feeds"]
+        {
             assert!(is_feed(value.as_bytes()), "{value}");
         }
-        for value in ["", ".", "2.0", "feed-the-birds", "feed2024-1", "feed12345", "xmlrpc", "html"] {
+        for value in [
+            "",
+            ".",
+            "2.0",
+            "feed-the-birds",
+            "feed2024-1",
+            "feed12345",
+            "xmlrpc",
+            "html",
+            "_",
+            "rss_to_mail",
+            "feed-reader",
+        ] {
             assert!(!is_feed(value.as_bytes()), "{value}");
         }
     }
@@ -148,7 +190,7 @@ mod tests {
     fn values_are_taken_out_of_a_scope_that_names_no_other() {
         let found = [("ext", ".xml", 3), ("path0", "feed", 2), ("query type=", "rss", 9), ("query type=", "atom", 9)];
         let found: Vec<(FeedValue, u64)> =
-            found.iter().map(|(key, value, rows)| (((*key).to_owned(), (*value).to_owned()), *rows)).collect();
+            found.iter().map(|(key, value, rows)| (((*key).to_owned(), Some((*value).to_owned())), *rows)).collect();
         let of = |key: &str, test: Test| Constraint { key: key.to_owned(), test };
         let texts = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>();
         let mut scope = vec![of("ext", Test::NoneOf(texts(&[".gif"]))), of("path0", Test::Equals("feed".to_owned()))];
@@ -157,7 +199,12 @@ mod tests {
         let kept = of("path0", Test::Equals("feed".to_owned()));
         assert_eq!(scope, [of("ext", Test::NoneOf(texts(&[".gif", ".xml"]))), kept, added]);
         assert!(!keep_from(&mut scope, Vec::new()));
-        let value = |n: u64| ((format!("path{}", n % 2), format!("feed{n:02}")), n);
+        let named = |key: &str| ((key.to_owned(), None), 5);
+        let named = ["query rss=", "query type="].map(named);
+        assert!(keep_from(&mut scope, named.iter().map(|(value, rows)| (value, *rows)).collect()));
+        let absent = ["query rss=", "query type="].map(|key| of(key, Test::Absent));
+        assert_eq!(scope[2..], absent);
+        let value = |n: u64| ((format!("path{}", n % 2), Some(format!("feed{n:02}"))), n);
         let many: Vec<(FeedValue, u64)> = (0..80).map(value).collect();
         let mut scope = Vec::new();
         keep_from(&mut scope, many.iter().map(|(value, rows)| (value, *rows)).collect());
