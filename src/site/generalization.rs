@@ -85,7 +85,8 @@ pub fn listed(
     let name = &columns.keys[*key];
     let Map::To { code, everywhere } = *map else { return None };
     let is_bare_family = *name == Key::Query("#".to_owned());
-    let is_part = name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST) || is_bare_family;
+    let of_page = [Fixed::EXTENSION, Fixed::HOST, Fixed::INDEX].iter().any(|&fixed| name.is(fixed));
+    let is_part = name.as_path().is_some() || of_page || is_bare_family;
     if !is_part && !name.optional() {
         return None;
     }
