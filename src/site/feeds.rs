@@ -10,9 +10,8 @@ use super::operations::is_tracking;
 use super::points::Reader;
 use super::scopes::{self, Fired};
 use super::{Thresholds, Training};
-use crate::rules::{Constraint, Operation, Rule, SiteRules, Test};
+use crate::rules::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::{Fixed, Key, NormalRef};
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Formats of feeds, as URLs name them.
@@ -28,18 +27,33 @@ const MOST: usize = 32;
 /// value (`rss=gallery`).
 type FeedValue = (String, Option<String>);
 
-/// True for a value that says that the page is a feed: a format, or a word and a format (`news_rss`).
+/// Formats that a site may have beside one of them.
+const USUAL: [&str; 6] = ["atom", "feed", "rdf", "rss", "rss2", "xml"];
+
+/// True for a value that says that the page is a feed, once or among repeats: a format, a word and a format
+/// (`news_rss`), or a format and a language (`rss_de`).
 fn is_feed(value: &[u8]) -> bool {
-    let value = value.strip_prefix(b".").unwrap_or(value);
-    let mut words = value.split(|byte| matches!(byte, b'-' | b'_'));
-    match [words.next(), words.next(), words.next()] {
-        [Some(_), Some(second), None] => is_format(second),
-        _ => is_format(value),
-    }
+    let is_language = |word: &[u8]| word.len() == 2 && word.is_ascii();
+    let mut parts =
+        value.split(|&byte| byte == b'&').map(|part| part.rsplit(|&byte| byte == b'=').next().unwrap_or(part));
+    parts.any(|part| {
+        let mut words = part.split(|byte| matches!(byte, b'-' | b'_'));
+        match [words.next(), words.next(), words.next()] {
+            [Some(first), Some(second), None] => is_format(second) || is_format(first) && is_language(second),
+            _ => is_format(part),
+        }
+    })
 }
 
-/// True for the name of a format, with a version or without.
+/// True for a key and value of which the value is a format and nothing else. An article may be called `pet-feed`, and
+/// `feed` may be what a shop sells.
+fn is_sure((_, value): &FeedValue) -> bool {
+    value.as_ref().is_some_and(|value| is_format(value.as_bytes()))
+}
+
+/// True for the name of a format, with a version or without; also as an extension.
 fn is_format(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b".").unwrap_or(value);
     let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let end = value.iter().rposition(|byte| !is_version(byte)).map_or(0, |at| at + 1);
     let is_same = |format: &&str| value[..end].eq_ignore_ascii_case(format.as_bytes());
@@ -66,12 +80,11 @@ fn feed_values(reader: &mut Reader, url: NormalRef<'_>) -> Vec<FeedValue> {
             Some(Key::Query(name) | Key::Param(name)) => name,
             _ => String::new(),
         };
-        let name = name.trim_end_matches('=');
+        let (name, value) = (name.trim_end_matches('='), String::from_utf8(value).ok()?);
         if is_format(name.as_bytes()) {
-            return Some((key, None));
+            return Some((key, is_format(value.as_bytes()).then_some(value)));
         }
-        let value = String::from_utf8(value).ok().filter(|value| is_feed(value.as_bytes()) && !is_tracking(name))?;
-        Some((key, Some(value)))
+        (is_feed(value.as_bytes()) && !is_tracking(name)).then_some((key, Some(value)))
     };
     reader.values(url).into_iter().filter_map(feed_value).collect()
 }
@@ -87,11 +100,15 @@ pub fn narrow(rules: &mut SiteRules, training: &Training, thresholds: &Threshold
         return 0;
     }
     let mut reader = Reader::new(&rules.tokens);
-    let mut seen: BTreeMap<FeedValue, u64> = BTreeMap::new();
+    // Of each feed its section, and what says that it is one.
+    let mut feeds: Vec<(Vec<u8>, Vec<FeedValue>)> = Vec::new();
     for url in (0..training.len()).filter_map(|row| training.normal(row)) {
-        feed_values(&mut reader, url).into_iter().for_each(|value| *seen.entry(value).or_default() += 1);
+        let values = feed_values(&mut reader, url);
+        if !values.is_empty() {
+            feeds.push((rules.tokens.section(url.as_bytes()).to_vec(), values));
+        }
     }
-    if seen.is_empty() {
+    if feeds.is_empty() {
         return 0;
     }
     let (fired, bound) = (Fired::new(rules, training), Bound::operation(thresholds));
@@ -105,22 +122,40 @@ pub fn narrow(rules: &mut SiteRules, training: &Training, thresholds: &Threshold
             let values = feed_values(&mut reader, group.first).into_iter();
             values.for_each(|value| shown.entry(value).or_default()[usize::from(is_wrong)] += 1);
         }
-        // Other feeds of the site speak for those of which nothing is known.
-        let [good, bad] = shown.values().fold([0, 0], |sum, of| [sum[0] + of[0], sum[1] + of[1]]);
+        // Other feeds of the site speak for those of which nothing is known, or of one page, which may be empty.
+        let sure = shown.iter().filter(|of| is_sure(of.0));
+        let [good, bad] = sure.fold([0, 0], |sum, (_, of)| [sum[0] + of[0], sum[1] + of[1]]);
         let others = good >= thresholds.min_clusters as u64 && bound.allows(good, bad, 0);
-        let is_right = |&[good, bad]: &[u64; 2]| good > 0 && bound.allows(good, bad, 0);
-        let is_shown = |value: &FeedValue| shown.get(value).map_or(others, is_right);
-        let unshown = seen.iter().filter(|of| !is_shown(of.0)).map(|(value, rows)| (value, *rows));
-        narrowed += u64::from(keep_from(&mut rules.rules[at].scope, unshown.collect()));
+        let least = thresholds.section_min_clusters as u64;
+        let is_shown = |value: &FeedValue| match shown.get(value) {
+            Some(&[good, bad]) if good >= least || bad > 0 => good > 0 && bound.allows(good, bad, 0),
+            _ => others,
+        };
+        let scope = &mut rules.rules[at].scope;
+        let acts = |section: &[u8]| scope.iter().all(|of| of.key != SECTION || of.test.holds(Some(section)));
+        let mut seen: BTreeMap<FeedValue, u64> = BTreeMap::new();
+        for value in feeds.iter().filter(|of| acts(&of.0)).flat_map(|of| &of.1) {
+            *seen.entry(value.clone()).or_default() += 1;
+        }
+        seen.retain(|value, _| !is_shown(value));
+        let usual: Vec<FeedValue> = seen.keys().filter(|value| is_sure(value)).flat_map(siblings).collect();
+        usual.into_iter().filter(|value| !is_shown(value)).for_each(|value| _ = seen.entry(value).or_default());
+        narrowed += u64::from(keep_from(scope, seen.into_iter().collect()));
     }
     narrowed
 }
 
-/// Takes values out of a scope, the [`MOST`] with most rows, where no test names other values of their keys; true
-/// where the scope changed.
-fn keep_from(scope: &mut Vec<Constraint>, mut unshown: Vec<(&FeedValue, u64)>) -> bool {
+/// The [`USUAL`] formats as other values of the same key.
+fn siblings((key, value): &FeedValue) -> impl Iterator<Item = FeedValue> {
+    let dot = if value.as_ref().is_some_and(|value| value.starts_with('.')) { "." } else { "" };
+    USUAL.iter().map(move |format| (key.clone(), Some(format!("{dot}{format}"))))
+}
+
+/// Takes values out of a scope, the [`MOST`] that are surest and have most rows, where no test names other values of
+/// their keys; true where the scope changed.
+fn keep_from(scope: &mut Vec<Constraint>, mut unshown: Vec<(FeedValue, u64)>) -> bool {
     let before = scope.clone();
-    unshown.sort_unstable_by_key(|&(value, rows)| (Reverse(rows), value));
+    unshown.sort_unstable_by(|(a, rows), (b, others)| (!is_sure(a), others, a).cmp(&(!is_sure(b), rows, b)));
     unshown.truncate(MOST);
     unshown.sort_unstable();
     for of_key in unshown.chunk_by(|a, b| a.0.0 == b.0.0) {
@@ -165,8 +200,20 @@ mod tests {
 
     #[test]
     fn a_format_with_or_without_a_version_is_that_of_a_feed() {
-        for value in ["rss", "RSS2", "rss092", "atom1.0", ".xml", "feed", "syndication", "rdf", "news_rss", "all-feeds"]
-        {
+        for value in [
+            "rss",
+            "RSS2",
+            "rss092",
+            "atom1.0",
+            ".xml",
+            "feed",
+            "syndication",
+            "rdf",
+            "news_rss",
+            "all-feeds",
+            "rss_de",
+            "html&type=rss",
+        ] {
             assert!(is_feed(value.as_bytes()), "{value}");
         }
         for value in [
@@ -194,20 +241,20 @@ mod tests {
         let of = |key: &str, test: Test| Constraint { key: key.to_owned(), test };
         let texts = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>();
         let mut scope = vec![of("ext", Test::NoneOf(texts(&[".gif"]))), of("path0", Test::Equals("feed".to_owned()))];
-        assert!(keep_from(&mut scope, found.iter().map(|(value, rows)| (value, *rows)).collect()));
+        assert!(keep_from(&mut scope, found));
         let added = of("query type=", Test::Not(texts(&["atom", "rss"])));
         let kept = of("path0", Test::Equals("feed".to_owned()));
         assert_eq!(scope, [of("ext", Test::NoneOf(texts(&[".gif", ".xml"]))), kept, added]);
         assert!(!keep_from(&mut scope, Vec::new()));
         let named = |key: &str| ((key.to_owned(), None), 5);
         let named = ["query rss=", "query type="].map(named);
-        assert!(keep_from(&mut scope, named.iter().map(|(value, rows)| (value, *rows)).collect()));
+        assert!(keep_from(&mut scope, named.to_vec()));
         let absent = ["query rss=", "query type="].map(|key| of(key, Test::Absent));
         assert_eq!(scope[2..], absent);
         let value = |n: u64| ((format!("path{}", n % 2), Some(format!("feed{n:02}"))), n);
         let many: Vec<(FeedValue, u64)> = (0..80).map(value).collect();
         let mut scope = Vec::new();
-        keep_from(&mut scope, many.iter().map(|(value, rows)| (value, *rows)).collect());
+        keep_from(&mut scope, many);
         let [Constraint { test: Test::Not(even), .. }, Constraint { test: Test::Not(odd), .. }] = &scope[..] else {
             panic!("{scope:?}")
         };
