@@ -99,10 +99,13 @@ impl Covering {
         }
         let bad = groups.totals().1;
         let table = EvidenceTable::new(groups, action, keys, prior);
+        let is_new = |of: &(usize, Condition)| scope.iter().all(|known| known.0 != of.0);
         if bad >= self.thresholds.exclusion_min_bad
             && !defaults
             && !self.without.has(super::Stage::Conditions)
-            && let Some(exclusion) = conditions::exclusion(self, &table, &rows)
+            && let Some(exclusion) = conditions::wrong_values(self, &table)
+                .filter(is_new)
+                .or_else(|| conditions::exclusion(self, &table, &rows))
         {
             // The rule holds, but not for these values: tested again without them.
             let EvidenceTable { action, keys, prior, .. } = table;

@@ -14,6 +14,7 @@ use super::generalization::power;
 use super::operations::is_number;
 use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
 use crate::url::Fixed;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Patterns of one operation that are proposed in one pass, a bound of work: the next pass tests the
 /// others again.
@@ -264,6 +265,55 @@ pub fn exclusion(covering: &Covering, table: &EvidenceTable, rows: &[u32]) -> Op
         }
     }
     best.map(|(_, k, wrong)| (k, Condition::None(wrong)))
+}
+
+/// A proposal to ignore a parameter but for the one value that [matters](wrong_values), where more than `min_constant`
+/// others do not. Of fewer, which were all met, classes of values say it ([`classes`](super::classes)).
+pub fn but_one_value(covering: &Covering, table: &EvidenceTable) -> Option<Proposal> {
+    let (key, condition) = wrong_values(covering, table)?;
+    let is_one = matches!(&condition, Condition::Not(values) if values.len() == 1);
+    let rows = table.with_good.iter().flat_map(|&group| table.groups.members(group as usize));
+    let values: BTreeSet<u32> = rows.map(|&row| covering.columns.code(key, row)).collect();
+    let least = covering.thresholds.min_constant as usize;
+    (is_one && values.len() > least).then(|| Proposal {
+        scope: vec![(key, condition)],
+        action: table.action,
+        keys: table.keys.clone(),
+        classes: None,
+        prior: table.prior,
+        score: table.groups.totals().0 as i64,
+    })
+}
+
+/// Values of a parameter that matter, although the parameter is ignored: on more pages they are another page than they
+/// are the page of other values, and there are two such pages or more. An empty session may lead to the home page.
+pub fn wrong_values(covering: &Covering, table: &EvidenceTable) -> Option<(usize, Condition)> {
+    let Covering { columns, thresholds, .. } = covering;
+    let &[key] = &table.keys[..] else { return None };
+    if table.action != Action::Ignore || !columns.keys[key].optional() {
+        return None;
+    }
+    let groups = &table.groups;
+    // The values of the rows of a group that are in its largest cluster, or of those that are not.
+    let values = |group: u32, is_largest: bool| -> BTreeSet<u32> {
+        let (group, label) = (group as usize, |row: u32| columns.label[row as usize]);
+        let rows = groups.members(group).iter().filter(|&&row| (label(row) == groups.majority[group]) == is_largest);
+        rows.map(|&row| columns.code(key, row)).collect()
+    };
+    let mut against: BTreeMap<u32, u64> = BTreeMap::new();
+    for code in table.with_bad.iter().flat_map(|&group| values(group, false)).filter(|&code| code != 0) {
+        *against.entry(code).or_default() += 1;
+    }
+    against.retain(|_, pages| *pages >= thresholds.exclusion_min_bad);
+    if against.is_empty() {
+        return None;
+    }
+    let shown = table.with_good.iter().map(|&group| values(group, true)).filter(|values| values.len() > 1);
+    for code in shown.flatten() {
+        against.entry(code).and_modify(|pages| *pages = pages.saturating_sub(1));
+    }
+    against.retain(|_, pages| *pages > 0);
+    (!against.is_empty()).then(|| (key, Condition::Not(against.into_keys().collect())))
 }
 
 #[cfg(test)]

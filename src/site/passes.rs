@@ -3,7 +3,7 @@
 //! One evidence table serves all: the rows sorted by their identity after an operation. Levels: single
 //! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that
 //! differ together inside clusters; these under one condition; parameters whose values do not matter
-//! where present; value classes; defaults written out together ([`defaults`]); classes under one
+//! where present, or but for one; value classes; defaults written out together ([`defaults`]); classes under one
 //! condition. Proposals that pass are adopted best first (fewest keys, then good less the cost of bad),
 //! each tested again in the present state; any adoption restarts at the first level. Sorts: passes times
 //! operations. A general operation tried late is refuted by rows that a special one has joined: in
@@ -77,7 +77,9 @@ impl Covering {
         }
         let refined = |_: &&EvidenceTable| !self.without.has(Stage::Conditions);
         let present = |table| conditions::where_present(self, table);
-        let found = tables.iter().filter(refined).filter_map(present).collect();
+        let but_one = |table| conditions::but_one_value(self, table);
+        let refined = || tables.iter().filter(refined);
+        let found = refined().filter_map(present).chain(refined().filter_map(but_one)).collect();
         if self.adopt_all(found) {
             return true;
         }
