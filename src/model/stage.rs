@@ -130,7 +130,8 @@ stages! {
     SelectRules "select-rules" "src/site/select.rs" in Learning
         [Moves "moves", PublishedDeployed "published-deployed"]
     /// Rules are added and withdrawn by the URLs as all rules reduce them.
-    RefineRules "refine-rules" "src/site/undust.rs" in Learning []
+    /// Those that join nothing once others are gone are withdrawn (`withdraw_idle` of `scopes.rs`).
+    RefineRules "refine-rules" "src/site/undust.rs" in Learning [JoinNothing "rules that join nothing"]
     /// Directories that serve the same (`siblings.rs` refuses those that chance explains).
     Mirrors "mirrors" "src/site/mirrors.rs" in RefineRules without "no mirror rules" [MirrorRules "mirrors"]
     /// Scripts that can be left out, and parameters that hold the rest of a path (`mirrors.rs`, and `twins.rs` of

@@ -194,6 +194,20 @@ impl Fired {
     }
 }
 
+/// Withdraws the rules that join no rows: what they joined was right together with a rule that is gone, or under
+/// values that they do not allow any more, and where they act now, nothing shows them. Returns how many. Exempt are
+/// lines of the catalogue of platforms, which others have proven.
+///
+/// The rules are applied once more to all rows.
+pub fn withdraw_idle(rules: &mut SiteRules, training: &Training) -> u64 {
+    let fired = Fired::new(rules, training);
+    let rows = |canonical: &u64| fired.rows[canonical].values().sum::<u32>();
+    let mut joins = fired.by_rule.iter().map(|of| of.iter().any(|&row| rows(&fired.canonical[row as usize]) > 1));
+    let before = rules.rules.len();
+    rules.rules.retain(|rule| joins.next().unwrap_or(true) || rule.line.is_some());
+    (before - rules.rules.len()) as u64
+}
+
 /// Groups of two or more pieces of one canonical URL.
 pub fn groups(pieces: &[Piece]) -> Vec<Group<'_>> {
     let groups = pieces.chunk_by(|a, b| a.canonical == b.canonical).filter(|group| group.len() > 1);

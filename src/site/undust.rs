@@ -6,8 +6,8 @@ use super::outcome::Outcome;
 use super::reduced::Identity;
 use super::training::Training;
 use super::{
-    chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, select,
-    small_operations, small_samples, tree,
+    chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, scopes,
+    select, small_operations, small_samples, tree,
 };
 use crate::model::{Count, Stage};
 use crate::rules::types::SiteRules;
@@ -192,8 +192,9 @@ impl Selected {
         reduced::identities(rules, training)
     }
 
-    /// Withdraws or narrows rules that a small sample does not show, that chance explains, or that move too many of
-    /// the canonical URLs of an earlier result; returns the URLs as the rules that are left reduce them.
+    /// Withdraws or narrows rules that a small sample does not show, that chance explains, that then join nothing,
+    /// or that move too many of the canonical URLs of an earlier result; returns the URLs as the rules that are left
+    /// reduce them.
     fn withdraw_rules(&mut self, mut found: Vec<Identity>) -> Vec<Identity> {
         let Selected { training, covering, rules, counts, params } = self;
         let (without, thresholds) = (params.without, &params.thresholds);
@@ -218,6 +219,14 @@ impl Selected {
                 counts.insert(Count::ExplainedByChance, changed);
                 found = reduced::identities(rules, training);
             }
+        }
+        let is_changed = [Count::TooLittleToShow, Count::KeptFromFeeds, Count::ExplainedByChance];
+        let is_changed = is_changed.iter().any(|of| counts.contains_key(of));
+        let idle = if is_changed { scopes::withdraw_idle(rules, training) } else { 0 };
+        if idle > 0 {
+            set_ids(rules);
+            counts.insert(Count::JoinNothing, idle);
+            found = reduced::identities(rules, training);
         }
         let withdrawn = moves::withdraw(rules, training, thresholds);
         if withdrawn > 0 {
