@@ -267,8 +267,9 @@ pub fn exclusion(covering: &Covering, table: &EvidenceTable, rows: &[u32]) -> Op
     best.map(|(_, k, wrong)| (k, Condition::None(wrong)))
 }
 
-/// A proposal to ignore a parameter but for the one value that [matters](wrong_values), where more than `min_constant`
-/// others do not. Of fewer, which were all met, classes of values say it ([`classes`](super::classes)).
+/// A proposal to ignore a parameter but for the one value that [matters](wrong_values), where the pages that show it
+/// right have more than `min_constant` values, absence counted. Of fewer, which were all met, classes of values say it
+/// ([`classes`](super::classes)).
 pub fn but_one_value(covering: &Covering, table: &EvidenceTable) -> Option<Proposal> {
     let (key, condition) = wrong_values(covering, table)?;
     let is_one = matches!(&condition, Condition::Not(values) if values.len() == 1);

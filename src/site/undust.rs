@@ -220,8 +220,8 @@ impl Selected {
                 found = reduced::identities(rules, training);
             }
         }
-        let is_changed = [Count::TooLittleToShow, Count::KeptFromFeeds, Count::ExplainedByChance];
-        let is_changed = is_changed.iter().any(|of| counts.contains_key(of));
+        let withdrawn_or_narrowed = [Count::TooLittleToShow, Count::KeptFromFeeds, Count::ExplainedByChance];
+        let is_changed = withdrawn_or_narrowed.iter().any(|of| counts.contains_key(of));
         let idle = if is_changed { scopes::withdraw_idle(rules, training) } else { 0 };
         if idle > 0 {
             set_ids(rules);
