@@ -8,7 +8,7 @@ use super::evidence::Groups;
 use super::family_sets::is_set;
 use super::operations::{self, Map, On};
 use super::proposal::{self, Action, Adopted, Condition, EvidenceTable, Proposal, Scope};
-use super::{defaults, generalization, prefixes};
+use super::{defaults, generalization, prefixes, scripts};
 use crate::rules::Function;
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Key, Part};
@@ -106,6 +106,7 @@ impl Covering {
             && let Some(exclusion) = conditions::wrong_values(self, &table)
                 .filter(is_new)
                 .or_else(|| conditions::exclusion(self, &table, &rows))
+                .or_else(|| self.failing_scripts(&table).filter(is_new))
         {
             // The rule holds, but not for these values: tested again without them.
             let EvidenceTable { action, keys, prior, .. } = table;
@@ -193,6 +194,12 @@ impl Covering {
             line,
             listed,
         });
+    }
+
+    /// The [scripts](scripts) in which an operation fails, as a condition that leaves them out.
+    fn failing_scripts(&self, table: &EvidenceTable) -> Option<(usize, Condition)> {
+        let key = self.scripts.filter(|key| !table.keys.contains(key))?;
+        scripts::failing(&self.columns, key, table, self.bound(table.action), &self.thresholds)
     }
 
     /// True for the separators of parameters where `?` is one of them. Once what follows it is left out, it separates

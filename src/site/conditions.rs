@@ -6,11 +6,11 @@
 //!
 //! Many conditions are tried, and some hold right merges alone by chance: see [`is_by_chance`].
 
+use super::binomial::at_most;
 use super::choices::{Choices, SLOTS, VALUES, by_value, totals};
 use super::columns::Columns;
 use super::covering::Covering;
 use super::evidence::Bound;
-use super::generalization::power;
 use super::operations::is_number;
 use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
 use crate::url::Fixed;
@@ -120,28 +120,6 @@ pub fn is_by_chance(inside: [u64; 2], outside: [u64; 2], tried: usize, bound: Bo
 pub fn is_beyond_chance([good, bad]: [u64; 2], share: f64, tried: usize, permille: u64) -> bool {
     let is_fewer = (bad as f64) < share * (good + bad) as f64;
     permille >= 1_000 || is_fewer && at_most(bad, good + bad, share) * tried as f64 * 1_000.0 <= permille as f64
-}
-
-/// Chance that at most `wrong` of `all` are wrong where each is with the chance `share`, which makes more
-/// of them wrong on average.
-fn at_most(wrong: u64, all: u64, share: f64) -> f64 {
-    let right = 1.0 - share;
-    // Of exactly so many: factors above and below one in turn, since neither kind alone need be a float.
-    let (mut exactly, mut left) = (1.0, all - wrong);
-    for nth in 1..=wrong {
-        exactly *= (all - nth + 1) as f64 / nth as f64 * share;
-        while exactly > 1.0 && left > 0 {
-            (exactly, left) = (exactly * right, left - 1);
-        }
-    }
-    exactly *= power(right, left.min(u64::from(u32::MAX)) as u32);
-    // Fewer are ever less likely.
-    let (mut fewer, mut sum) = (1.0, 1.0);
-    for nth in (1..=wrong).rev() {
-        fewer *= nth as f64 * right / ((all - nth + 1) as f64 * share);
-        sum += fewer;
-    }
-    exactly * sum
 }
 
 /// Number of conditions on other keys than those of a table.
@@ -339,14 +317,5 @@ mod tests {
         assert!(is_by_chance([6, 3], [200, 100], 1));
         assert!(is_by_chance([99_000, 4_900], [99_000, 5_000], 2));
         assert!(!is_by_chance([99_000, 4_000], [99_000, 5_000], 20));
-    }
-
-    #[test]
-    fn the_chance_is_that_of_the_binomial_distribution() {
-        // Ten throws of a coin: (1 + 10 + 45) / 1024.
-        assert!((at_most(2, 10, 0.5) - 56.0 / 1024.0).abs() < 1e-12);
-        assert!((at_most(0, 3, 0.25) - 27.0 / 64.0).abs() < 1e-12);
-        // By the normal distribution z = -1.60: 0.055.
-        assert!((0.050..0.065).contains(&at_most(950, 100_000, 0.01)));
     }
 }

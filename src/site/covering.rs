@@ -9,7 +9,7 @@ use super::proposal::{Action, Adopted, is_substitution};
 use super::section_set::SectionSet;
 use super::soft_404::Soft404s;
 use super::{
-    Thresholds, Without, generalization, joint, overlap, page_values, prefixes, section_set, small_operations,
+    Thresholds, Without, generalization, joint, overlap, page_values, prefixes, scripts, section_set, small_operations,
 };
 use crate::platforms::Placed;
 
@@ -42,6 +42,8 @@ pub struct Covering {
     pub provisional: bool,
     /// Lines that were adopted, for the counts.
     pub adopted_lines: u64,
+    /// The key that names the [scripts](super::scripts) of the site.
+    pub(super) scripts: Option<usize>,
     /// The sample is small: see [`Thresholds::small_sample`].
     pub(super) is_small: bool,
     pub(super) sorter: Sorter,
@@ -73,6 +75,7 @@ impl Covering {
             lines: Vec::new(),
             provisional: false,
             adopted_lines: 0,
+            scripts: None,
             is_small,
             sorter: Sorter::default(),
             counts: Vec::new(),
@@ -81,6 +84,7 @@ impl Covering {
             identities: Vec::new(),
         };
         out.counts = (0..keys).map(|k| operations::frequencies(&out.columns, k, out.alive.iter().copied())).collect();
+        out.scripts = scripts::key(&out.columns, &out.counts, thresholds);
         // Rows that syntax-based normalization has already made the same.
         let groups = out.table(&out.alive.clone(), &[]);
         out.join(&groups);

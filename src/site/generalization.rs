@@ -13,6 +13,7 @@
 //! joint ignore are not counted for this one.
 
 use super::Thresholds;
+use super::binomial::power;
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
@@ -376,19 +377,6 @@ pub(super) fn are_alike(values: impl Iterator<Item = [u32; 2]> + Clone, slack: u
     let due = |rows: u32| (1e6 * f64::from(rows) * (1.0 - power(1.0 - chance, rows))) as u64;
     let expected: u64 = values.map(|[rows, _]| due(rows)).sum();
     covered * 1_000_000 + total * slack >= expected
-}
-
-/// `base` to the power of `exponent`, by squaring.
-pub(super) fn power(mut base: f64, mut exponent: u32) -> f64 {
-    let mut out = 1.0;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            out *= base;
-        }
-        base *= base;
-        exponent >>= 1;
-    }
-    out
 }
 
 /// Disjoint sets of codes: the parent of each, and the size of the set below it.

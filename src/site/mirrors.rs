@@ -13,8 +13,8 @@
 //! since only what they serve has them.
 
 use super::Thresholds;
+use super::binomial::power;
 use super::evidence::{Bound, upper_bound_ppm};
-use super::generalization::power;
 use super::reduced::{Reduced, is_below, urls_below};
 use super::siblings::Siblings;
 use crate::model::hash64;

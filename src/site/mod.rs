@@ -3,6 +3,7 @@
 //! `stages` has the stages in their order, as functions from state to state; why they are as they are is in
 //! docs/method.md, "What undust does".
 pub mod adopt;
+mod binomial;
 mod candidates;
 mod carried;
 mod chance;
@@ -51,6 +52,7 @@ pub mod proposal;
 pub mod published;
 mod reduced;
 mod scopes;
+mod scripts;
 mod section_pairs;
 mod section_set;
 mod sections;

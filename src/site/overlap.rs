@@ -12,9 +12,10 @@
 //! key is known to be optional there.
 
 use super::Thresholds;
+use super::binomial::power;
 use super::columns::Columns;
 use super::evidence::Groups;
-use super::generalization::{self, power};
+use super::generalization;
 use super::operations::{self, Map};
 use super::proposal::Action;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 //! without counter-evidence is therefore hardly proven there. Such a sample does show where a rule acts
 //! and joins nothing. Of a session id nearly every cluster has a URL without it, or with another one;
 //! of the language of a manual most clusters hold one, and only the untranslated pages hold several.
-//! Three tests follow from that:
+//! Four tests follow from that:
 //! - of the clusters in which a rule acts, most must show that it is right ([`withdraw`]);
 //! - a parameter whose numbers each lead to one cluster (`?post=7127`) needs more clusters than others
 //!   to be left out (`names_clusters` of `small_operations.rs`): one of ten posts is on another page of its
@@ -14,7 +14,8 @@
 //!   in any sample;
 //! - so does a parameter whose name is that of the order, place or length of a list ([`is_of_short_lists`]):
 //!   lists of one entry say nothing of the others. Nor do several values that show the same as none
-//!   ([`undecided`]): one is the default.
+//!   ([`undecided`]): one is the default. One wrong merge is too many for it;
+//! - the first test is repeated for each script of a program ([`scripts`](super::scripts)).
 //!
 //! Measured by `scripts/accept samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
 //! corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the
@@ -28,6 +29,7 @@ use super::columns::Columns;
 use super::covering::Covering;
 use super::points::{Reader, Values};
 use super::profile::names::{is_of_lists, is_place};
+use super::scripts::{Script, Shown, keep_to_shown};
 use super::small_operations::holds_token;
 use super::{Thresholds, Training};
 use crate::rules::twins::below;
@@ -63,10 +65,27 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
             .filter(|&((shown, silent), _)| shown < most && silent * times > shown)
             // The largest share of clusters that show nothing; of equals the one that comes first.
             .min_by(|&((s, t), at), &((u, v), of)| (v * (s + t)).cmp(&(t * (u + v))).then(at.cmp(&of)));
-        let Some((_, at)) = worst else { return withdrawn };
+        let Some((_, at)) = worst else { return withdrawn + keep_to_scripts(rules, training, covering) };
         rules.rules.remove(at);
         withdrawn += 1;
     }
+}
+
+/// Keeps rules to the [scripts](super::scripts) that show them; returns how many it changed.
+fn keep_to_scripts(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
+    let Some(key) = covering.scripts.map(|key| covering.columns.keys[key].to_string()) else { return 0 };
+    let mut changed = 0;
+    for at in 0..rules.rules.len() {
+        if is_exempt(&rules.rules[at], covering) {
+            continue;
+        }
+        let counts = Sample::new(rules, training).counts_by_script(rules, training, at, Some(&key));
+        if let Some(rule) = keep_to_shown(&rules.rules[at], &key, &counts, &covering.thresholds) {
+            rules.rules[at] = rule;
+            changed += 1;
+        }
+    }
+    changed
 }
 
 /// Takes places beyond the first page out of the values that a rule takes for others; true where it has some. A second
@@ -151,6 +170,17 @@ impl Sample {
     /// URLs have the value that it gives or lie in the directory to which it moves another one beside it.
     /// Clusters of one URL are not evidence and do not count.
     fn counts(&self, rules: &SiteRules, training: &Training, at: usize) -> (usize, usize) {
+        self.counts_by_script(rules, training, at, None).into_values().next().unwrap_or_default()
+    }
+
+    /// [`counts`](Self::counts) by the values of a key; without one of all URLs together.
+    fn counts_by_script(
+        &self,
+        rules: &SiteRules,
+        training: &Training,
+        at: usize,
+        key: Option<&str>,
+    ) -> BTreeMap<Script, Shown> {
         let mut others = SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() };
         let rule = others.rules.remove(at);
         let rows = canonical(&others, training);
@@ -168,10 +198,15 @@ impl Sample {
                 || targets.iter().any(|target| has(target, at)) && is_in_scope(&rule, &self.values[at])
         };
         let several = |at: &usize| self.urls[&rows[*at].0] > 1;
-        let clusters: HashSet<u32, FixedState> =
-            (0..rows.len()).filter(several).filter(acts).map(|at| rows[at].0).collect();
-        let shown = clusters.iter().filter(|cluster| without[*cluster] > self.pieces[*cluster]).count();
-        (shown, clusters.len() - shown)
+        let script = |at: usize| key.and_then(|key| self.values[at].get(key).cloned());
+        let clusters: BTreeSet<(Script, u32)> =
+            (0..rows.len()).filter(several).filter(acts).map(|at| (script(at), rows[at].0)).collect();
+        let mut out: BTreeMap<Script, Shown> = BTreeMap::new();
+        for (script, cluster) in clusters {
+            let (shown, silent) = out.entry(script).or_default();
+            *(if without[&cluster] > self.pieces[&cluster] { shown } else { silent }) += 1;
+        }
+        out
     }
 }
 

@@ -127,6 +127,11 @@ pub(in crate::site) fn is_place(key: &Key) -> bool {
     matches!(key, Key::Query(name) | Key::Param(name) if meaning(name) == Some(Meaning::Page))
 }
 
+/// True for a parameter whose name indicates its kind.
+pub(in crate::site) fn has_meaning(key: &Key) -> bool {
+    matches!(key, Key::Query(name) | Key::Param(name) if meaning(name).is_some())
+}
+
 /// Kind that the name of a query key or path parameter indicates; `None` for most.
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
     let name = name.strip_prefix("<list>,").unwrap_or(name);
