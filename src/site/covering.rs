@@ -12,6 +12,7 @@ use super::{
     Thresholds, Without, generalization, joint, overlap, page_values, prefixes, scripts, section_set, small_operations,
 };
 use crate::platforms::Placed;
+use std::collections::BTreeSet;
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
 #[derive(Debug)]
@@ -215,7 +216,7 @@ impl Covering {
     ) -> (SectionSet, Vec<u32>) {
         let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
         let keeps_all = matches!(action, Action::Function(family) if family.keeps_all());
-        let vendors = action == Action::Ignore && operations::are_vendors(&self.columns, &keys);
+        let vendors = action == Action::Ignore && keys.iter().all(|&key| self.is_of_vendors(groups, key, rows));
         if keeps_all {
             (SectionSet::ALL, Vec::new())
         } else if self.ends_in_soft_404(groups, action, rows) {
@@ -224,6 +225,29 @@ impl Covering {
             let prior = if is_substitution(&self.columns, action, maps) { 0 } else { prior };
             section_set::decide(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
         }
+    }
+
+    /// True for a parameter of the tracking catalogue: its vendor documents it, so sections have no vote. One by a name
+    /// that [programs give to other things](operations::is_common_tracker) is it only where its values say so: random
+    /// tokens, or each value that was met is shown to say nothing somewhere.
+    fn is_of_vendors(&self, groups: &Groups, key: usize, rows: &[u32]) -> bool {
+        let (columns, name) = (&self.columns, &self.columns.keys[key]);
+        let are_shown = || {
+            let mut shown = vec![false; columns.codes_len(key)];
+            for group in 0..groups.len() {
+                let is_largest = |row: &&u32| columns.label[**row as usize] == groups.majority[group];
+                let codes = groups.members(group).iter().filter(is_largest).map(|&row| columns.code(key, row));
+                let codes: BTreeSet<u32> = codes.collect();
+                if codes.len() > 1 {
+                    codes.iter().for_each(|&code| shown[code as usize] = true);
+                }
+            }
+            rows.iter().map(|&row| columns.code(key, row)).all(|code| code == 0 || shown[code as usize])
+        };
+        operations::is_tracker(name)
+            && (!operations::is_common_tracker(name)
+                || small_operations::is_opaque(columns, key, &self.thresholds)
+                || are_shown())
     }
 
     /// True where all of `rows` lie in one constant page that is a soft 404: see [`Soft404s`].

@@ -114,9 +114,7 @@ pub fn listed(
                 && !met().all(|value| operations::is_number(columns, *key, value))
         }
         // The name of a tracker is evidence for all its values; where no row has the key now, there is nothing to list.
-        false if (1..thresholds.breadth_any_values).contains(&met().count()) => {
-            operations::are_vendors(columns, &[*key])
-        }
+        false if (1..thresholds.breadth_any_values).contains(&met().count()) => operations::is_tracker(name),
         false => are_random || can_be_left_out || sets.len() == 1,
     };
     if may_be_any {

@@ -220,13 +220,22 @@ pub fn ignore_prior(columns: &Columns, keys: &[usize], thresholds: &Thresholds) 
     if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { thresholds.prior } else { 0 }
 }
 
-/// True for parameters of the tracking catalogue: vendors document these, so sections have no vote.
-pub fn are_vendors(columns: &Columns, keys: &[usize]) -> bool {
-    let is_vendor = |key: &Key| match key {
-        Key::Fixed(_) => false,
-        Key::Param(name) | Key::Query(name) => is_tracking(name.trim_end_matches('=')),
-    };
-    keys.iter().all(|&key| is_vendor(&columns.keys[key]))
+/// The name of a parameter without its `=`; `None` for other keys.
+fn name_of(key: &Key) -> Option<&str> {
+    match key {
+        Key::Fixed(_) => None,
+        Key::Param(name) | Key::Query(name) => Some(name.trim_end_matches('=')),
+    }
+}
+
+/// True for a parameter of the tracking catalogue.
+pub fn is_tracker(key: &Key) -> bool {
+    name_of(key).is_some_and(is_tracking)
+}
+
+/// True for a parameter of the tracking catalogue whose name programs give to other things, too.
+pub fn is_common_tracker(key: &Key) -> bool {
+    name_of(key).is_some_and(|name| COMMON.contains(&name.to_ascii_lowercase().as_str()))
 }
 
 /// Prior of a rule in the proof: that of its operations, the least where these are several; 0 of value classes,
@@ -259,7 +268,7 @@ fn in_catalogue(key: &Key) -> bool {
             Fixed::SEPARATOR,
         ]
         .contains(fixed),
-        Key::Param(name) | Key::Query(name) => is_tracking(name.trim_end_matches('=')),
+        Key::Param(_) | Key::Query(_) => is_tracker(key),
     }
 }
 
@@ -290,6 +299,9 @@ const TRACKING: [&str; 24] = [
     "gbraid",
     "wbraid",
 ];
+
+/// Names among them that programs give to what makes a page, too: `sid` to a story, `ref` to a branch.
+const COMMON: [&str; 8] = ["ref", "referrer", "sess", "session_id", "sessionid", "sid", "spm", "token"];
 
 pub(super) fn is_tracking(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

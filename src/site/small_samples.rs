@@ -25,12 +25,11 @@
 //! left, which is no evidence. With the third test 21, .488. The figures of the other thresholds (`small_*`) are
 //! without it, and with clusters of one URL.
 
-use super::columns::Columns;
 use super::covering::Covering;
 use super::points::{Reader, Values};
 use super::profile::names::{is_of_lists, is_place};
 use super::scripts::{Script, Shown, keep_to_shown};
-use super::small_operations::holds_token;
+use super::small_operations::is_opaque;
 use super::{Thresholds, Training};
 use crate::rules::twins::below;
 use crate::rules::{
@@ -273,13 +272,4 @@ fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bo
         key.as_path().is_none() && !key.optional() && !key.is(Fixed::DEPTH)
             || columns.column(&key).is_some_and(|column| is_opaque(columns, column, thresholds))
     })
-}
-
-/// True where most values of a key (`small_opaque_percent`) hold a random token: a run of at least `small_opaque`
-/// letters and digits, or of hexadecimal digits with dashes between them.
-fn is_opaque(columns: &Columns, key: usize, thresholds: &Thresholds) -> bool {
-    let values = || (1..columns.codes_len(key) as u32).map(|code| columns.value(key, code));
-    let values = || values().filter(|value| !value.is_empty());
-    let tokens = values().filter(|value| holds_token(value, thresholds.small_opaque)).count();
-    tokens > 0 && tokens * 100 >= values().count() * thresholds.small_opaque_percent
 }
