@@ -64,6 +64,17 @@ impl Covering {
             }
         }
         let mut groups = self.table(&rows, &maps);
+        if !defaults
+            && !self.without.has(super::Stage::Conditions)
+            && let Some(condition) = self.failing_scripts(&groups, action, (&keys, &scope), prior)
+        {
+            let classes = match maps.into_iter().next() {
+                Some((_, Map::Table(table))) if action == Action::Classes => Some(vec![table]),
+                _ => None,
+            };
+            scope.push(condition);
+            return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
+        }
         let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
         if !sections.is_some(self.thresholds.section_most_listed) {
             return;
@@ -106,7 +117,6 @@ impl Covering {
             && let Some(exclusion) = conditions::wrong_values(self, &table)
                 .filter(is_new)
                 .or_else(|| conditions::exclusion(self, &table, &rows))
-                .or_else(|| self.failing_scripts(&table).filter(is_new))
         {
             // The rule holds, but not for these values: tested again without them.
             let EvidenceTable { action, keys, prior, .. } = table;
@@ -196,10 +206,18 @@ impl Covering {
         });
     }
 
-    /// The [scripts](scripts) in which an operation fails, as a condition that leaves them out.
-    fn failing_scripts(&self, table: &EvidenceTable) -> Option<(usize, Condition)> {
-        let key = self.scripts.filter(|key| !table.keys.contains(key))?;
-        scripts::failing(&self.columns, key, table, self.bound(table.action), &self.thresholds)
+    /// The [scripts](scripts) that show an operation right, as a condition, where it fails in others.
+    pub(super) fn failing_scripts(
+        &self,
+        groups: &Groups,
+        action: Action,
+        (keys, scope): (&[usize], &Scope),
+        prior: u64,
+    ) -> Option<(usize, Condition)> {
+        let is_free = |key: &&usize| !keys.contains(key) && scope.iter().all(|of| of.0 != **key);
+        let mut free = self.scripts.iter().filter(is_free);
+        let bound = self.bound(action);
+        free.find_map(|&key| scripts::failing(&self.columns, key, groups, prior, bound, &self.thresholds))
     }
 
     /// True for the separators of parameters where `?` is one of them. Once what follows it is left out, it separates

@@ -43,8 +43,8 @@ pub struct Covering {
     pub provisional: bool,
     /// Lines that were adopted, for the counts.
     pub adopted_lines: u64,
-    /// The key that names the [scripts](super::scripts) of the site.
-    pub(super) scripts: Option<usize>,
+    /// The keys that name the [scripts](super::scripts) of the site.
+    pub(super) scripts: Vec<usize>,
     /// The sample is small: see [`Thresholds::small_sample`].
     pub(super) is_small: bool,
     pub(super) sorter: Sorter,
@@ -76,7 +76,7 @@ impl Covering {
             lines: Vec::new(),
             provisional: false,
             adopted_lines: 0,
-            scripts: None,
+            scripts: Vec::new(),
             is_small,
             sorter: Sorter::default(),
             counts: Vec::new(),
@@ -85,7 +85,7 @@ impl Covering {
             identities: Vec::new(),
         };
         out.counts = (0..keys).map(|k| operations::frequencies(&out.columns, k, out.alive.iter().copied())).collect();
-        out.scripts = scripts::key(&out.columns, &out.counts, thresholds);
+        out.scripts = scripts::keys(&out.columns, &out.counts, thresholds);
         // Rows that syntax-based normalization has already made the same.
         let groups = out.table(&out.alive.clone(), &[]);
         out.join(&groups);

@@ -71,6 +71,10 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
+        let found = tables.iter().filter_map(|table| self.in_scripts(table)).collect();
+        if self.adopt_all(found) {
+            return true;
+        }
         let found = if self.without.has(Stage::Prefixes) { Vec::new() } else { self.prefixes(&conditions) };
         if self.adopt_all(found) {
             return true;
@@ -201,6 +205,29 @@ impl Covering {
         }
         self.alive = alive;
         found
+    }
+
+    /// An operation that does not hold over the whole site, at the [scripts](super::scripts) that show it right, where
+    /// it fails at others.
+    fn in_scripts(&mut self, table: &EvidenceTable) -> Option<Proposal> {
+        let &EvidenceTable { action, ref keys, prior, .. } = table;
+        if self.without.has(Stage::Conditions) {
+            return None;
+        }
+        let scope = vec![self.failing_scripts(&table.groups, action, (keys, &Vec::new()), prior)?];
+        let rows = conditions::matching(&self.columns, &self.alive, &scope);
+        let maps = self.maps(action, keys, &rows);
+        let groups = self.table(&rows, &maps);
+        let (good, bad) = groups.totals();
+        let score = good as i64 - self.thresholds.bad_cost * bad as i64;
+        self.accepts(&groups, action, &maps, prior, &rows).then(|| Proposal {
+            scope,
+            action,
+            keys: keys.clone(),
+            classes: None,
+            prior,
+            score,
+        })
     }
 
     /// False when an operation joins so few rows of one cluster that its good is under `least`.

@@ -1,20 +1,20 @@
-//! Scripts: what a site of one program tells apart by a parameter, or by the first segment of the path.
+//! Scripts: what a site of one program tells apart by a parameter, or by a segment of the path.
 //!
 //! The scripts of many programs lie in one directory, which is one section, or are one file, and a parameter names
 //! what it does (`index.php?route=product/search`). What is seen of product pages says nothing of searches: the order
-//! of a product page is irrelevant, and so is that of a search of one hit. So an operation leaves out the scripts in
-//! which too much of it is wrong, however right it is elsewhere ([`failing`]); and in a small sample those in which it
-//! acts and shows nothing ([`keep_to_shown`]).
+//! of a product page is irrelevant, and so is that of a search of one hit. So an operation that is wrong too often in
+//! some scripts holds in those that show it right ([`failing`]), whatever it is over the whole site; and in a small
+//! sample it leaves out those in which it acts and shows nothing ([`keep_to_shown`]).
 
 use super::Thresholds;
 use super::binomial::at_most;
-use super::choices::by_value;
 use super::columns::Columns;
-use super::evidence::Bound;
+use super::evidence::{Bound, Groups};
 use super::operations::is_number;
-use super::profile::names::has_meaning;
-use super::proposal::{Condition, EvidenceTable};
+use super::profile::names::{has_meaning, is_place};
+use super::proposal::Condition;
 use crate::rules::{Constraint, Rule, Test};
+use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,59 +25,89 @@ pub(super) type Script = Option<Vec<u8>>;
 /// Clusters of a small sample in which a rule acts, and which it shows to be right, or not.
 pub(super) type Shown = (usize, usize);
 
-/// The key that names the scripts of a site, from how often each code of each key comes: the first segment of the path,
-/// where its values are [words](names_scripts), else the parameter of most rows whose values are. `None` without one.
-pub(super) fn key(columns: &Columns, counts: &[Vec<u32>], thresholds: &Thresholds) -> Option<usize> {
+/// Parameters that are taken to name scripts, at most, those of most rows.
+const MOST_PARAMETERS: usize = 2;
+
+/// The keys that name the scripts of a site, from how often each code of each key comes: the first segment of the path
+/// whose values are [names](names_scripts), where most URLs have it and an extension, since directories are sections;
+/// and the parameters of most rows whose values are. O(rows x keys).
+pub(super) fn keys(columns: &Columns, counts: &[Vec<u32>], thresholds: &Thresholds) -> Vec<usize> {
     let rows = |key: usize| counts[key][1..].iter().map(|&rows| u64::from(rows)).sum::<u64>();
-    let is_script = |key: &usize| names_scripts(columns, *key, &counts[*key], thresholds);
     // A segment below an index file, where most URLs have none, names no scripts.
     let is_common = |key: &usize| rows(*key) * 2 > columns.len() as u64;
-    if let Some(path) = columns.fixed(Fixed::path(0, Part::Head)).filter(is_common).filter(is_script) {
-        return Some(path);
-    }
-    let is_parameter = |key: &usize| columns.keys[*key].optional() && !has_meaning(&columns.keys[*key]);
-    let parameters = (0..columns.keys.len()).filter(is_parameter).filter(is_script);
-    parameters.max_by_key(|&key| (rows(key), Reverse(key)))
+    let are_files = columns.fixed(Fixed::EXTENSION).is_some_and(|key| is_common(&key));
+    let segments = (0..MAX_SEGMENTS).filter_map(|at| columns.fixed(Fixed::path(at, Part::Head)));
+    let path = segments
+        .take_while(|key| are_files && is_common(key))
+        .find(|&key| names_scripts(columns, key, &counts[key], thresholds));
+    let is_parameter = |key: &usize| {
+        let name = &columns.keys[*key];
+        name.optional()
+            && (!has_meaning(name) || is_place(name))
+            && names_scripts(columns, *key, &counts[*key], thresholds)
+    };
+    let mut parameters: Vec<usize> = (0..columns.keys.len()).filter(is_parameter).collect();
+    parameters.sort_by_key(|&key| (Reverse(rows(key)), key));
+    path.into_iter().chain(parameters.into_iter().take(MOST_PARAMETERS)).collect()
 }
 
-/// True where the values of a key may be the names of scripts: few enough to be listed (`breadth_most_listed`), none of
-/// which is that of nearly all rows with one (`condition_max_percent`), while nearly all have a word that comes again.
+/// True where the values of a key may be the names of scripts: most rows with one have a word that has pages of its own
+/// (`min_clusters`); there are several of these, few enough to be listed (`breadth_most_listed`), and none is that of
+/// nearly all rows (`condition_max_percent`).
 fn names_scripts(columns: &Columns, key: usize, counts: &[u32], thresholds: &Thresholds) -> bool {
-    let met = || (1..counts.len()).filter(|&code| counts[code] > 0);
-    let sum =
-        |is: &dyn Fn(usize) -> bool| met().filter(|&code| is(code)).map(|code| u64::from(counts[code])).sum::<u64>();
-    let all = sum(&|_| true);
-    let nearly_all = |rows: u64| rows * 100 >= all * thresholds.condition_max_percent;
-    let again = sum(&|code| counts[code] > 1 && !is_number(columns, key, code as u32));
-    let most = met().map(|code| u64::from(counts[code])).max().unwrap_or_default();
-    (2..=thresholds.breadth_most_listed).contains(&met().count()) && !nearly_all(most) && nearly_all(again)
+    let mut clusters: Vec<Vec<u32>> = vec![Vec::new(); counts.len()];
+    for (&code, &label) in columns.codes[key].iter().zip(&columns.label) {
+        let met = &mut clusters[code as usize];
+        if met.len() < thresholds.min_clusters && !met.contains(&label) {
+            met.push(label);
+        }
+    }
+    let has_pages = |code: u32| clusters[code as usize].len() >= thresholds.min_clusters;
+    let is_name = |&code: &u32| has_pages(code) && !is_number(columns, key, code);
+    let all: u64 = counts[1..].iter().map(|&rows| u64::from(rows)).sum();
+    let names: Vec<u64> = (1..counts.len() as u32).filter(is_name).map(|code| counts[code as usize].into()).collect();
+    let most = names.iter().copied().max().unwrap_or_default();
+    (2..=thresholds.breadth_most_listed).contains(&names.len())
+        && most * 100 < all * thresholds.condition_max_percent
+        && names.iter().sum::<u64>() * 2 > all
 }
 
-/// The scripts in which an operation that holds elsewhere is wrong too often, with two wrong merges or more that what
-/// is wrong elsewhere does not explain, as a condition that leaves them out. O(groups).
+/// The scripts that show an operation right, as a condition, where it is wrong too often in others: with two wrong
+/// merges or more that what is wrong elsewhere does not explain. Of scripts that were not met nothing is known then.
+/// `None` where it fails in none, or holds in none. O(rows of the groups).
 pub(super) fn failing(
     columns: &Columns,
     key: usize,
-    table: &EvidenceTable,
+    groups: &Groups,
+    prior: u64,
     bound: Bound,
     thresholds: &Thresholds,
 ) -> Option<(usize, Condition)> {
-    let sums = by_value(columns, table, key);
-    let tried = sums.iter().filter(|of| of.0 + of.1 > 0).count();
-    let whole = table.groups.totals();
-    let fails = |&code: &usize| {
-        let (good, bad) = (u64::from(sums[code].0), u64::from(sums[code].1));
-        let elsewhere = [whole.0 - good, whole.1 - bad];
-        bad >= thresholds.exclusion_min_bad
-            && !bound.allows(good, bad, table.prior)
-            && is_worse([good, bad], elsewhere, tried, thresholds.condition_chance_permille)
+    let mut sums = vec![[0, 0]; columns.codes_len(key)];
+    for group in 0..groups.len() {
+        let sum = &mut sums[columns.code(key, groups.first(group)) as usize];
+        *sum = [sum[0] + u64::from(groups.good[group]), sum[1] + u64::from(groups.bad[group])];
+    }
+    let tried = sums.iter().filter(|of| of[0] + of[1] > 0).count();
+    let whole = groups.totals();
+    let fails = |of: &[u64; 2]| {
+        of[1] >= thresholds.exclusion_min_bad
+            && !bound.allows(of[0], of[1], prior)
+            && is_worse(*of, [whole.0 - of[0], whole.1 - of[1]], tried, thresholds.condition_chance_permille)
     };
-    let failing: Vec<u32> = (0..sums.len()).filter(fails).map(|code| code as u32).collect();
-    match failing[..] {
+    if !sums.iter().any(fails) {
+        return None;
+    }
+    let is_shown = |&code: &u32| {
+        let [good, bad] = sums[code as usize];
+        good > 0 && bound.allows(good, bad, prior)
+    };
+    let (shown, others): (Vec<u32>, Vec<u32>) = (0..sums.len() as u32).partition(is_shown);
+    match shown[..] {
         [] => None,
-        [0] => Some((key, Condition::Present)),
-        [0, ..] => Some((key, Condition::None(failing[1..].to_vec()))),
-        _ => Some((key, Condition::Not(failing))),
+        [0] => Some((key, Condition::Absent)),
+        [0, ..] => Some((key, Condition::Not(others))),
+        _ => Some((key, Condition::OneOf(shown))),
     }
 }
 
@@ -90,9 +120,9 @@ fn is_worse([good, bad]: [u64; 2], elsewhere: [u64; 2], tried: usize, permille: 
     is_more && at_most(good, good + bad, 1.0 - share) * tried as f64 * 1_000.0 <= permille as f64
 }
 
-/// The rule kept to the scripts that show it, from the clusters of each that do and those that do not: in the others it
-/// acts in clusters and joins nothing, or too little (`small_shown`). `None` where that changes nothing, or where the
-/// rule has a condition on the key.
+/// The rule without the scripts in which it acts and shows nothing, or too little (`small_shown`), from the clusters of
+/// each that show it right and those that do not. One by one, the worst first, each only where the others do not show
+/// as little by chance. `None` where that changes nothing, or where the rule has a condition on the key.
 pub(super) fn keep_to_shown(
     rule: &Rule,
     key: &str,
@@ -102,19 +132,30 @@ pub(super) fn keep_to_shown(
     if rule.scope.iter().any(|of| of.key == key) || rule.operations.iter().any(|of| of.0 == key) {
         return None;
     }
-    let fails = |&(shown, silent): &Shown| shown < thresholds.small_sure && silent * thresholds.small_shown > shown;
-    if !counts.values().any(fails) {
+    let mut left: Vec<(&Script, Shown)> = counts.iter().map(|(script, of)| (script, *of)).collect();
+    loop {
+        let (shown, silent) = left.iter().fold((0, 0), |sum, of| (sum.0 + of.1.0, sum.1 + of.1.1));
+        let fails = |&&(_, (s, t)): &&(&Script, Shown)| {
+            let elsewhere = [shown - s, silent - t].map(|of| of as u64);
+            s < thresholds.small_sure
+                && t * thresholds.small_shown > s
+                && is_worse([s as u64, t as u64], elsewhere, left.len(), thresholds.small_chance_permille)
+        };
+        let worst = left
+            .iter()
+            .filter(fails)
+            .max_by(|(a, (s, t)), (b, (u, v))| (t * (u + v)).cmp(&(v * (s + t))).then(b.cmp(a)));
+        let Some(&(worst, _)) = worst else { break };
+        left.retain(|of| of.0 != worst);
+    }
+    if left.len() == counts.len() {
         return None;
     }
-    let is_shown = |of: &Shown| of.0 > 0 && !fails(of);
+    left.retain(|of| of.1.0 > 0);
     let text = |script: &Script| script.as_ref().map(|of| String::from_utf8_lossy(of).into_owned());
-    let part = |shown: bool| -> Vec<String> {
-        counts.iter().filter(|(_, of)| is_shown(of) == shown).filter_map(|(script, _)| text(script)).collect()
-    };
-    let test = match counts.get(&None).is_some_and(is_shown) {
-        true => Test::Not(part(false)),
-        false => Test::OneOf(part(true)),
-    };
+    let is_left = |script: &Script| left.iter().any(|of| of.0 == script);
+    let part = |is: bool| counts.keys().filter(|script| is_left(script) == is).filter_map(text).collect();
+    let test = if is_left(&None) { Test::Not(part(false)) } else { Test::OneOf(part(true)) };
     let mut scope = rule.scope.clone();
     scope.push(Constraint { key: key.to_owned(), test });
     scope.sort();

@@ -36,8 +36,8 @@ pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], thresh
 /// True where too few clusters support an operation in a small sample: under `min_clusters` that are no proven
 /// constant pages, or, where it leaves out a key, too few [that differ in it](differing): under `small_min_numbered`
 /// of numbers that each lead to one cluster, `small_min_of_lists` of parameters of lists, `small_min_of_numbers` of
-/// other numbers. Of parameters of lists one wrong merge is too many: a sample of a tenth of the clusters has one of
-/// a hundred.
+/// other numbers. Of parameters of lists one wrong merge of `small_wrong_of_lists` is too many: a sample of a tenth of
+/// the clusters has one of a hundred.
 pub fn says_too_little(
     (columns, thresholds, without): (&Columns, &Thresholds, Without),
     groups: &Groups,
@@ -49,8 +49,9 @@ pub fn says_too_little(
     if is_page && groups.totals().0 < thresholds.min_constant_small {
         return true;
     }
-    let is_wrong_once = groups.totals().1 > 0 && !without.has(Stage::SmallSamples);
-    if is_wrong_once
+    let (good, bad) = groups.totals();
+    let is_wrong = bad * thresholds.small_wrong_of_lists > good && !without.has(Stage::SmallSamples);
+    if is_wrong
         && matches!(action, Action::Ignore | Action::Classes)
         && maps.iter().any(|map| is_of_lists(&columns.keys[map.0]))
     {

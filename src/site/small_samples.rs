@@ -70,20 +70,22 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     }
 }
 
-/// Keeps rules to the [scripts](super::scripts) that show them; returns how many it changed.
+/// Leaves [scripts](super::scripts) that show nothing out of the scopes of rules, all counted with the others as they
+/// are; returns how many rules it changed.
 fn keep_to_scripts(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
-    let Some(key) = covering.scripts.map(|key| covering.columns.keys[key].to_string()) else { return 0 };
-    let mut changed = 0;
-    for at in 0..rules.rules.len() {
-        if is_exempt(&rules.rules[at], covering) {
-            continue;
-        }
-        let counts = Sample::new(rules, training).counts_by_script(rules, training, at, Some(&key));
-        if let Some(rule) = keep_to_shown(&rules.rules[at], &key, &counts, &covering.thresholds) {
-            rules.rules[at] = rule;
-            changed += 1;
-        }
+    let keys: Vec<String> = covering.scripts.iter().map(|&key| covering.columns.keys[key].to_string()).collect();
+    if keys.is_empty() {
+        return 0;
     }
+    let sample = Sample::new(rules, training);
+    let kept = |at: usize| {
+        let counts = |key: &String| sample.counts_by_script(rules, training, at, Some(key));
+        let keep = |key: &String| keep_to_shown(&rules.rules[at], key, &counts(key), &covering.thresholds);
+        (!is_exempt(&rules.rules[at], covering)).then(|| keys.iter().find_map(keep)).flatten()
+    };
+    let kept: Vec<(usize, Rule)> = (0..rules.rules.len()).filter_map(|at| Some((at, kept(at)?))).collect();
+    let changed = kept.len() as u64;
+    kept.into_iter().for_each(|(at, rule)| rules.rules[at] = rule);
     changed
 }
 
@@ -157,9 +159,7 @@ struct Sample {
 
 impl Sample {
     fn new(rules: &SiteRules, training: &Training) -> Sample {
-        let rows = canonical(rules, training);
-        let mut reader = Reader::new(&rules.tokens);
-        let values = rows.iter().map(|(_, url)| reader.values(url.by_ref())).collect();
+        let (rows, values) = (canonical(rules, training), values(rules, training));
         let mut urls = HashMap::default();
         rows.iter().for_each(|(cluster, _)| *urls.entry(*cluster).or_insert(0) += 1);
         Sample { urls, pieces: pieces(&rows), rows, values }
@@ -172,7 +172,7 @@ impl Sample {
         self.counts_by_script(rules, training, at, None).into_values().next().unwrap_or_default()
     }
 
-    /// [`counts`](Self::counts) by the values of a key; without one of all URLs together.
+    /// [`counts`](Self::counts) by the values of a key when it is the rule's turn; without one of all URLs together.
     fn counts_by_script(
         &self,
         rules: &SiteRules,
@@ -197,7 +197,8 @@ impl Sample {
                 || targets.iter().any(|target| has(target, at)) && is_in_scope(&rule, &self.values[at])
         };
         let several = |at: &usize| self.urls[&rows[*at].0] > 1;
-        let script = |at: usize| key.and_then(|key| self.values[at].get(key).cloned());
+        let turn = key.map(|_| values(&SiteRules { rules: rules.rules[..at].to_vec(), ..others.clone() }, training));
+        let script = |at: usize| turn.as_ref().zip(key).and_then(|(turn, key)| turn[at].get(key).cloned());
         let clusters: BTreeSet<(Script, u32)> =
             (0..rows.len()).filter(several).filter(acts).map(|at| (script(at), rows[at].0)).collect();
         let mut out: BTreeMap<Script, Shown> = BTreeMap::new();
@@ -217,6 +218,12 @@ fn canonical(rules: &SiteRules, training: &Training) -> Vec<(u32, NormalUrl)> {
     let mut apply =
         |row: usize| NormalUrl::new(set.apply_normal(training.normal(row)?, Some(0), &mut scratch).url).ok();
     labelled.filter_map(|row| Some((training.clusters[row], apply(row)?))).collect()
+}
+
+/// The values of the canonical URL of each labelled row, by key.
+fn values(rules: &SiteRules, training: &Training) -> Vec<Values> {
+    let mut reader = Reader::new(&rules.tokens);
+    canonical(rules, training).iter().map(|(_, url)| reader.values(url.by_ref())).collect()
 }
 
 fn pieces(rows: &[(u32, NormalUrl)]) -> HashMap<u32, usize, FixedState> {
