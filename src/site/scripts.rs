@@ -73,7 +73,8 @@ fn names_scripts(columns: &Columns, key: usize, counts: &[u32], thresholds: &Thr
 }
 
 /// The scripts that show an operation right, as a condition, where it is wrong too often in others: with two wrong
-/// merges or more that what is wrong elsewhere does not explain. Of scripts that were not met nothing is known then.
+/// merges or more that what is wrong elsewhere does not explain. Of scripts that were not met nothing is known then:
+/// they are left out, unless URLs without the key show it, or more scripts than can be listed.
 /// `None` where it fails in none, or holds in none. O(rows of the groups).
 pub(super) fn failing(
     columns: &Columns,
@@ -98,16 +99,22 @@ pub(super) fn failing(
     if !sums.iter().any(fails) {
         return None;
     }
-    let is_shown = |&code: &u32| {
-        let [good, bad] = sums[code as usize];
-        good > 0 && bound.allows(good, bad, prior)
+    let allows = |code: u32| bound.allows(sums[code as usize][0], sums[code as usize][1], prior);
+    let (shown, others): (Vec<u32>, Vec<u32>) =
+        (0..sums.len() as u32).partition(|&code| sums[code as usize][0] > 0 && allows(code));
+    let most = thresholds.breadth_most_listed;
+    // Beside names there may be thousands of numbers.
+    let others = match others.len() > most {
+        true => others.into_iter().filter(|&code| !allows(code)).collect(),
+        false => others,
     };
-    let (shown, others): (Vec<u32>, Vec<u32>) = (0..sums.len() as u32).partition(is_shown);
-    match shown[..] {
-        [] => None,
-        [0] => Some((key, Condition::Absent)),
-        [0, ..] => Some((key, Condition::Not(others))),
-        _ => Some((key, Condition::OneOf(shown))),
+    match (&shown[..], &others[..]) {
+        ([], _) => None,
+        ([0], _) => Some((key, Condition::Absent)),
+        ([first, ..], _) if *first != 0 && shown.len() <= most => Some((key, Condition::OneOf(shown))),
+        (_, [0]) => Some((key, Condition::Present)),
+        (_, [0, ..]) => Some((key, Condition::None(others[1..].to_vec()))),
+        _ => Some((key, Condition::Not(others))),
     }
 }
 
@@ -121,8 +128,8 @@ fn is_worse([good, bad]: [u64; 2], elsewhere: [u64; 2], tried: usize, permille: 
 }
 
 /// The rule without the scripts in which it acts and shows nothing, or too little (`small_shown`), from the clusters of
-/// each that show it right and those that do not. One by one, the worst first, each only where the others do not show
-/// as little by chance. `None` where that changes nothing, or where the rule has a condition on the key.
+/// each that show it right and those that do not. One by one, the worst first, each only where the others are not as
+/// silent by chance. `None` where that changes nothing, or where the rule has a condition on the key.
 pub(super) fn keep_to_shown(
     rule: &Rule,
     key: &str,
@@ -148,14 +155,20 @@ pub(super) fn keep_to_shown(
         let Some(&(worst, _)) = worst else { break };
         left.retain(|of| of.0 != worst);
     }
-    if left.len() == counts.len() {
+    if left.len() == counts.len() || left.is_empty() {
         return None;
     }
     left.retain(|of| of.1.0 > 0);
     let text = |script: &Script| script.as_ref().map(|of| String::from_utf8_lossy(of).into_owned());
     let is_left = |script: &Script| left.iter().any(|of| of.0 == script);
-    let part = |is: bool| counts.keys().filter(|script| is_left(script) == is).filter_map(text).collect();
-    let test = if is_left(&None) { Test::Not(part(false)) } else { Test::OneOf(part(true)) };
+    let part =
+        |is: bool| -> Vec<String> { counts.keys().filter(|script| is_left(script) == is).filter_map(text).collect() };
+    let is_listed = !is_left(&None) && (1..=thresholds.breadth_most_listed).contains(&left.len());
+    let test = match part(is_listed) {
+        values if values.is_empty() => return None,
+        values if is_listed => Test::OneOf(values),
+        values => Test::Not(values),
+    };
     let mut scope = rule.scope.clone();
     scope.push(Constraint { key: key.to_owned(), test });
     scope.sort();
@@ -191,6 +204,8 @@ mod tests {
         assert_eq!(list, Some(Test::OneOf(values(&["show"]))));
         // URLs without the parameter are a script, too.
         assert_eq!(kept(&[(None, (9, 2)), (Some("list"), (0, 3))]), Some(Test::Not(values(&["list"]))));
+        // Where every script is silent, the whole rule is for another test.
+        assert_eq!(kept(&[(Some("list"), (20, 30)), (Some("show"), (25, 99))]), None);
         // Enough clusters show it, whatever others are silent.
         assert_eq!(kept(&[(Some("list"), (40, 99)), (Some("show"), (9, 2))]), None);
     }
