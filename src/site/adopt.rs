@@ -64,7 +64,16 @@ impl Covering {
             }
         }
         let mut groups = self.table(&rows, &maps);
+        let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
+        if !sections.is_some(self.thresholds.section_most_listed) {
+            return;
+        }
+        let within = self.within(&sections, &rows);
+        // Where sections leave out all that is wrong, scripts have nothing to say.
+        let bad_within = within.as_ref().map(|rows| self.table(rows, &maps).totals().1);
+        let is_wrong = bad_within.unwrap_or(groups.totals().1) > 0;
         if !defaults
+            && is_wrong
             && !self.without.has(super::Stage::Conditions)
             && let Some(condition) = self.failing_scripts(&groups, action, (&keys, &scope), prior)
         {
@@ -75,12 +84,8 @@ impl Covering {
             scope.push(condition);
             return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
         }
-        let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
-        if !sections.is_some(self.thresholds.section_most_listed) {
-            return;
-        }
         // Tested on all rows outside the sections against it, then on the rows it is to act on.
-        let parts = [self.without(&against, &keys, &rows), self.within(&sections, &rows)];
+        let parts = [self.without(&against, &keys, &rows), within];
         for (at, part) in parts.into_iter().enumerate() {
             if let Some(part) = part {
                 rows = part;
@@ -206,7 +211,7 @@ impl Covering {
         });
     }
 
-    /// The [scripts](scripts) that show an operation right, as a condition, where it fails in others.
+    /// The [scripts] that show an operation right, as a condition, where it fails in others.
     pub(super) fn failing_scripts(
         &self,
         groups: &Groups,

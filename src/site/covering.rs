@@ -43,7 +43,7 @@ pub struct Covering {
     pub provisional: bool,
     /// Lines that were adopted, for the counts.
     pub adopted_lines: u64,
-    /// The keys that name the [scripts](super::scripts) of the site.
+    /// The keys that name the [scripts] of the site.
     pub(super) scripts: Vec<usize>,
     /// The sample is small: see [`Thresholds::small_sample`].
     pub(super) is_small: bool,
