@@ -110,16 +110,16 @@ fn data_that_contradict_a_rule_move_its_bound_until_it_is_withdrawn() {
         for i in 0..60 {
             for n in 0..6 {
                 let own = if n == 5 && i < contradicting { "own " } else { "" };
-                text.push_str(&format!("http://www.shop.example/list/{i}?sort={n}\t{own}list {i}\n"));
+                text.push_str(&format!("http://www.shop.example/list/{i}?skin={n}\t{own}list {i}\n"));
             }
         }
         folder.write("records.tsv", text.as_bytes());
         let told = run(job(&folder, &["learn", "records.tsv", "--out", "rules", "--overwrite", "-q"])).done();
-        match rule(&folder, "ignore query sort=") {
+        match rule(&folder, "ignore query skin=") {
             Some((_, line)) => bounds.push(line["evidence"]["upper_bound_ppm"].as_u64().unwrap()),
             None => {
                 let line =
-                    told.lines().find(|line| line.contains("withdrawn: ") && line.contains("ignore query sort="));
+                    told.lines().find(|line| line.contains("withdrawn: ") && line.contains("ignore query skin="));
                 reason = Some(line.expect("a reason").to_owned());
                 break;
             }
@@ -128,7 +128,7 @@ fn data_that_contradict_a_rule_move_its_bound_until_it_is_withdrawn() {
     assert!(bounds.len() > 1 && bounds.windows(2).all(|pair| pair[0] < pair[1]), "{bounds:?}");
     let reason = reason.expect("the rule is withdrawn");
     assert!(reason.contains("too many wrong pairs"), "{reason}");
-    let list = "http://www.shop.example/list/777?sort=1";
+    let list = "http://www.shop.example/list/777?skin=1";
     assert_eq!(normalized(&folder, list, &[]), list, "a withdrawn rule does not act");
 }
 
