@@ -14,7 +14,7 @@
 //!   in any sample;
 //! - so does a parameter whose name is that of the order, place or length of a list ([`is_of_short_lists`]):
 //!   lists of one entry say nothing of the others. Nor do several values that show the same as none
-//!   ([`undecided`]): one is the default. One wrong merge is too many for it;
+//!   ([`undecided`]): one is the default. One wrong merge of `small_wrong_of_lists` is too many for it;
 //! - the first test is repeated for each script of a program ([`scripts`](super::scripts)).
 //!
 //! Measured by `scripts/accept samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
