@@ -402,6 +402,9 @@ thresholds! {
     /// Clusters that merge wrongly in a section or with a value for it to be against a rule in the proof:
     /// one may be an error of the labels. At most 4 are counted.
     narrow_min_clusters: usize = 2, 1..=4;
+    /// Right merges of an operation of the catalogue in the proof beside which one wrong merge more than noise explains
+    /// does not withdraw it: one page that changed between two fetches says less than the name of a session.
+    proof_one_wrong: u64 = 20, 0..=MANY;
     /// Share of the wrong merges of each half of the clusters that a test must hold to narrow a rule, in
     /// hundredths.
     narrow_min_held_percent: u64 = 80, 1..=100;
