@@ -34,6 +34,9 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     let candidates = candidates(training, sample, previous, thresholds);
     let is_kept = |candidate: &&TokenChoice| previous.is_some_and(|previous| candidate.is_in(previous));
     candidates.iter().filter(is_kept).for_each(|candidate| candidate.turn(&mut tokens));
+    let has_semicolons = candidates.iter().any(|of| matches!(of, TokenChoice::Semicolons));
+    let pairs = has_semicolons && are_pairs(training, sample, thresholds);
+    tokens.semicolons |= pairs;
     if candidates.is_empty() {
         return tokens;
     }
@@ -59,11 +62,32 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
         let cost = thresholds.cut_bad_cost;
         // What would have to bring more to be put on, for what it merges wrongly, is not kept, either.
         let is_harmful = is_on && less_bad > 0 && found.0 + cost * less_bad >= best.0;
-        if is_harmful || found.0 + less_bad >= best.0 + least + cost * more_bad {
+        let is_sure = is_on && pairs && matches!(candidate, TokenChoice::Semicolons);
+        if is_harmful || !is_sure && found.0 + less_bad >= best.0 + least + cost * more_bad {
             (best, tokens) = (found, other);
         }
     }
     tokens
+}
+
+/// True where nearly all queries with `;` (`cut_pairs_percent`) are pairs of name and value between these: taken for
+/// one value, leaving out the first parameter would leave out all. The cut is then taken unless the hold-out shows
+/// that it merges wrongly.
+fn are_pairs(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> bool {
+    let is_name =
+        |name: &[u8]| !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(b));
+    let is_pair = |part: &[u8]| memchr::memchr(b'=', part).is_some_and(|at| is_name(&part[..at]));
+    let (mut pairs, mut all) = (0, 0);
+    for url in (0..training.len()).filter(|&row| sample(row)).filter_map(|row| training.normal(row)) {
+        let (text, query) = (url.as_bytes(), url.split().query);
+        let query = query.map_or(&[][..], |(a, b)| &text[a as usize..b as usize]);
+        let query = query.strip_prefix(b"?").unwrap_or(query);
+        if memchr::memchr(b';', query).is_some() {
+            all += 1;
+            pairs += usize::from(query.split(|b| matches!(b, b';' | b'&')).all(is_pair));
+        }
+    }
+    pairs > 0 && pairs * 100 >= all * thresholds.cut_pairs_percent
 }
 
 /// A way to cut the URLs of a site.

@@ -227,10 +227,10 @@ fn a_value_under_which_pages_differ_now_does_not_stand_for_others() {
 #[test]
 fn cuts_of_an_earlier_result_stay_where_records_show_them() {
     let semicolons = |pages: u32, previous: Option<&SiteRules>| {
-        let rows = rows(&[("http://e.com/t?id={}&s=0", 90), ("http://e.com/t?id={};s=0", pages)]);
+        let rows = rows(&[("http://e.com/t?id={}&bare", 90), ("http://e.com/t?id={};bare", pages)]);
         with(&rows, &[], previous).tokens.semicolons
     };
-    let old = with(&rows(&[("http://e.com/t?id={}&s=0", 90), ("http://e.com/t?id={};s=0", 90)]), &[], None);
+    let old = with(&rows(&[("http://e.com/t?id={}&bare", 90), ("http://e.com/t?id={};bare", 90)]), &[], None);
     assert!(old.tokens.semicolons);
     assert!(!semicolons(8, None) && semicolons(8, Some(&old)));
     assert!(!semicolons(0, Some(&old)), "no record has a semicolon");
