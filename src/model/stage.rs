@@ -139,7 +139,8 @@ stages! {
     Fronts "fronts" "src/site/fronts.rs" in RefineRules
         without "mirror rules between directories beside each other alone" []
     /// Under 1,000 URLs, a rule is withdrawn that too few of its clusters show to be right, or kept to the scripts that
-    /// do (`scripts.rs`), and a parameter of numbers needs 64 clusters (`small_operations.rs`).
+    /// do (`scripts.rs`), a parameter without which no page was met keeps one value (`absence.rs`), and one of numbers
+    /// needs 64 clusters (`small_operations.rs`).
     SmallSamples "small-samples" "src/site/small_samples.rs" in RefineRules
         without "neither; the other thresholds of small samples (`min_constant_small`, `min_clusters_form_small`) stay"
         [TooLittleToShow "rules with too little to show"]

@@ -8,11 +8,11 @@
 use super::evidence::Bound;
 use super::operations::is_tracking;
 use super::points::Reader;
-use super::scopes::{self, Fired};
+use super::scopes::{self, Fired, Piece};
 use super::{Thresholds, Training};
 use crate::rules::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
-use crate::url::{Fixed, Key, NormalRef};
-use std::collections::BTreeMap;
+use crate::url::{Fixed, Key, NormalRef, Part};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Formats of feeds, as URLs name them.
 const FORMATS: [&str; 8] = ["atom", "feed", "feeds", "rdf", "rss", "sitemap", "syndication", "xml"];
@@ -21,11 +21,22 @@ const FORMATS: [&str; 8] = ["atom", "feed", "feeds", "rdf", "rss", "sitemap", "s
 const VERSION: usize = 4;
 
 /// Values that a rule is kept from, at most, those of most URLs: a hostile site has a key a URL.
-const MOST: usize = 32;
+const MOST: usize = 48;
+
+/// Segments of the path in which a format is excluded that was met in another: deeper lie few feeds.
+const SEGMENTS: usize = 6;
 
 /// A key, and a value of it that says that the page is a feed; `None` where the name of the key says so, whatever the
 /// value (`rss=gallery`).
 type FeedValue = (String, Option<String>);
+
+/// A labelled URL, as far as feeds ask.
+struct ReadUrl {
+    section: Vec<u8>,
+    /// What says that it is a feed.
+    values: Vec<FeedValue>,
+    cluster: Option<u32>,
+}
 
 /// Formats that a site may have beside one of them.
 const USUAL: [&str; 6] = ["atom", "feed", "rdf", "rss", "rss2", "xml"];
@@ -90,65 +101,139 @@ fn feed_values(reader: &mut Reader, url: NormalRef<'_>) -> Vec<FeedValue> {
 }
 
 /// Keeps rules that change the origin from feeds of which none shows that they are right. Returns how many rules it
-/// narrowed. Rules between forms name all that their URLs hold, and are left alone.
+/// narrowed or, of mirrors, which have no other conditions, withdrew from a small sample. Rules between forms name all
+/// that their URLs hold, and are left alone.
 ///
 /// O(rows x pairs), and where some rows are feeds the rules are applied once more, and without each such rule to the
 /// rows that it changes.
-pub fn narrow(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds) -> u64 {
-    let of_origin: Vec<usize> = (0..rules.rules.len()).filter(|&at| is_on_origin(&rules.rules[at])).collect();
-    if of_origin.is_empty() {
+pub fn narrow(rules: &mut SiteRules, training: &Training, is_small: bool, thresholds: &Thresholds) -> u64 {
+    let is_asked = |rule: &Rule| is_on_origin(rule) || is_small && is_between_origins(rule);
+    let asked: Vec<usize> = (0..rules.rules.len()).filter(|&at| is_asked(&rules.rules[at])).collect();
+    if asked.is_empty() {
         return 0;
     }
     let mut reader = Reader::new(&rules.tokens);
-    // Of each feed its section, and what says that it is one.
-    let mut feeds: Vec<(Vec<u8>, Vec<FeedValue>)> = Vec::new();
-    for url in (0..training.len()).filter_map(|row| training.normal(row)) {
-        let values = feed_values(&mut reader, url);
-        if !values.is_empty() {
-            feeds.push((rules.tokens.section(url.as_bytes()).to_vec(), values));
-        }
-    }
+    let rows = (0..training.len()).filter_map(|row| Some((row, training.normal(row)?)));
+    let rows = rows.map(|(row, url)| ReadUrl {
+        section: rules.tokens.section(url.as_bytes()).to_vec(),
+        values: feed_values(&mut reader, url),
+        cluster: Some(training.clusters[row]).filter(|&cluster| cluster != u32::MAX),
+    });
+    let (pages, feeds): (Vec<ReadUrl>, Vec<ReadUrl>) = rows.partition(|row| row.values.is_empty());
     if feeds.is_empty() {
         return 0;
     }
-    let (fired, bound) = (Fired::new(rules, training), Bound::operation(thresholds));
-    let mut narrowed = 0;
-    for at in of_origin {
+    let fired = Fired::new(rules, training);
+    let (mut narrowed, mut withdrawn) = (0, BTreeSet::new());
+    for at in asked {
         let pieces = fired.pieces(rules, at, training);
-        // Right and wrong groups of feeds that the rule joins.
-        let mut shown: BTreeMap<FeedValue, [u64; 2]> = BTreeMap::new();
-        for group in scopes::groups(&pieces) {
-            let is_wrong = group.labels.iter().any(|label| *label != group.labels[0]);
-            let values = feed_values(&mut reader, group.first).into_iter();
-            values.for_each(|value| shown.entry(value).or_default()[usize::from(is_wrong)] += 1);
+        let joined = Joined::new(&pieces, &mut reader);
+        let rule = &mut rules.rules[at];
+        let acts = |row: &&ReadUrl| rule.scope.iter().all(|of| of.key != SECTION || of.test.holds(Some(&row.section)));
+        let [feeds, pages] = [&feeds, &pages].map(|rows| rows.iter().filter(acts).collect::<Vec<&ReadUrl>>());
+        let unshown = joined.unshown(&feeds, &pages, is_small, thresholds);
+        if is_on_origin(rule) {
+            narrowed += u64::from(keep_from(&mut rule.scope, unshown));
+        } else if !unshown.is_empty() {
+            withdrawn.insert(at);
         }
+    }
+    withdrawn.iter().rev().for_each(|&at| _ = rules.rules.remove(at));
+    narrowed + withdrawn.len() as u64
+}
+
+/// What one rule joins.
+struct Joined {
+    /// Right and wrong groups of feeds.
+    shown: BTreeMap<FeedValue, [u64; 2]>,
+    /// Clusters that the rule joins.
+    clusters: BTreeSet<u32>,
+}
+
+impl Joined {
+    fn new(pieces: &[Piece], reader: &mut Reader) -> Joined {
+        let mut joined = Joined { shown: BTreeMap::new(), clusters: BTreeSet::new() };
+        for group in scopes::groups(pieces) {
+            let is_wrong = group.labels.iter().any(|label| *label != group.labels[0]);
+            for value in feed_values(reader, group.first) {
+                joined.shown.entry(value).or_default()[usize::from(is_wrong)] += 1;
+            }
+            joined.clusters.extend(group.labels.first().filter(|_| !is_wrong));
+        }
+        joined
+    }
+
+    /// Clusters of rows that the rule joins, and the others.
+    fn count<'r>(&self, rows: impl Iterator<Item = &'r ReadUrl>) -> [u64; 2] {
+        let clusters: BTreeSet<u32> = rows.filter_map(|row| row.cluster).collect();
+        let shown = clusters.intersection(&self.clusters).count();
+        [shown as u64, (clusters.len() - shown) as u64]
+    }
+
+    /// Of the feeds and pages that the rule reaches the values that say of a feed that it is one and that nothing shows
+    /// to be right, and others that the site may have for them; with their rows.
+    fn unshown(
+        &self,
+        feeds: &[&ReadUrl],
+        pages: &[&ReadUrl],
+        is_small: bool,
+        thresholds: &Thresholds,
+    ) -> Vec<(FeedValue, u64)> {
+        let bound = Bound::operation(thresholds);
+        let of_pages = self.count(pages.iter().copied());
+        // A small sample holds few pairs of feeds that differ, and all that are one: they show the rule where nearly as
+        // many are joined as of other pages.
+        let are_silent = |has: &dyn Fn(&ReadUrl) -> bool| {
+            let [shown, silent] = self.count(feeds.iter().copied().filter(|row| has(row)));
+            let as_pages = of_pages[0] * (shown + silent) * thresholds.feeds_least_percent;
+            is_small && shown * (of_pages[0] + of_pages[1]) * 100 < as_pages
+        };
         // Other feeds of the site speak for those of which nothing is known, or of one page, which may be empty.
-        let sure = shown.iter().filter(|of| is_sure(of.0));
+        let sure = self.shown.iter().filter(|of| is_sure(of.0));
         let [good, bad] = sure.fold([0, 0], |sum, (_, of)| [sum[0] + of[0], sum[1] + of[1]]);
-        let others = good >= thresholds.min_clusters as u64 && bound.allows(good, bad, 0);
+        let others = good >= thresholds.min_clusters as u64
+            && bound.allows(good, bad, 0)
+            && !are_silent(&|row| row.values.iter().any(|of| is_sure(of) && self.shown.contains_key(of)));
         let least = thresholds.section_min_clusters as u64;
-        let is_shown = |value: &FeedValue| match shown.get(value) {
-            Some(&[good, bad]) if good >= least || bad > 0 => good > 0 && bound.allows(good, bad, 0),
+        let is_shown = |value: &FeedValue| match self.shown.get(value) {
+            Some(&[good, bad]) if good >= least || bad > 0 => {
+                good > 0 && bound.allows(good, bad, 0) && !are_silent(&|row| row.values.contains(value))
+            }
             _ => others,
         };
-        let scope = &mut rules.rules[at].scope;
-        let acts = |section: &[u8]| scope.iter().all(|of| of.key != SECTION || of.test.holds(Some(section)));
-        let mut seen: BTreeMap<FeedValue, u64> = BTreeMap::new();
-        for value in feeds.iter().filter(|of| acts(&of.0)).flat_map(|of| &of.1) {
-            *seen.entry(value.clone()).or_default() += 1;
+        let mut unshown: BTreeMap<FeedValue, u64> = BTreeMap::new();
+        feeds.iter().flat_map(|row| &row.values).for_each(|value| *unshown.entry(value.clone()).or_default() += 1);
+        unshown.retain(|value, _| !is_shown(value));
+        let sure = || unshown.keys().filter(|value| is_sure(value));
+        let mut usual: Vec<FeedValue> = sure().flat_map(siblings).collect();
+        if is_small {
+            let is_other = |key: &str| is_named_so(key) && !self.shown.keys().any(|of| of.0 == *key);
+            usual.extend(sure().flat_map(elsewhere));
+            usual.extend(unshown.keys().filter(|of| is_other(&of.0)).map(|of| (of.0.clone(), None)));
         }
-        seen.retain(|value, _| !is_shown(value));
-        let usual: Vec<FeedValue> = seen.keys().filter(|value| is_sure(value)).flat_map(siblings).collect();
-        usual.into_iter().filter(|value| !is_shown(value)).for_each(|value| _ = seen.entry(value).or_default());
-        narrowed += u64::from(keep_from(scope, seen.into_iter().collect()));
+        usual.into_iter().filter(|value| !is_shown(value)).for_each(|value| _ = unshown.entry(value).or_default());
+        unshown.into_iter().collect()
     }
-    narrowed
 }
 
 /// The [`USUAL`] formats as other values of the same key.
 fn siblings((key, value): &FeedValue) -> impl Iterator<Item = FeedValue> {
     let dot = if value.as_ref().is_some_and(|value| value.starts_with('.')) { "." } else { "" };
     USUAL.iter().map(move |format| (key.clone(), Some(format!("{dot}{format}"))))
+}
+
+/// A format in other segments of the path, where one is in one: `/tag/x/feed/` says that there is `/a/b/c/feed/`.
+fn elsewhere((key, value): &FeedValue) -> impl Iterator<Item = FeedValue> {
+    let places = (0..SEGMENTS).map(|at| Key::Fixed(Fixed::path(at, Part::Head)).to_string());
+    let places: Vec<String> = places.collect();
+    let is_of_path = places.contains(key);
+    places.into_iter().filter(move |_| is_of_path).map(|place| (place, value.clone()))
+}
+
+/// True for a parameter that has the name of a format: whatever its value, the page is a feed.
+fn is_named_so(key: &str) -> bool {
+    let Some(Key::Query(name) | Key::Param(name)) = Key::parse(key) else { return false };
+    is_format(name.trim_end_matches('=').as_bytes())
 }
 
 /// Takes values out of a scope, the [`MOST`] that are surest and have most rows, where no test names other values of
@@ -192,6 +277,12 @@ fn is_on_origin(rule: &Rule) -> bool {
         Key::parse(key).is_some_and(|key| [Fixed::SCHEME, Fixed::HOST].iter().any(|&fixed| key.is(fixed)))
     };
     !rule.closed && rule.operations.iter().any(is)
+}
+
+/// True for a mirror rule between origins.
+fn is_between_origins(rule: &Rule) -> bool {
+    let origin = |front: &str| front.split('/').take(3).map(str::to_owned).collect::<Vec<String>>();
+    rule.mirror().is_some_and(|(from, to)| origin(from) != origin(to))
 }
 
 #[cfg(test)]
@@ -258,6 +349,6 @@ mod tests {
         let [Constraint { test: Test::Not(even), .. }, Constraint { test: Test::Not(odd), .. }] = &scope[..] else {
             panic!("{scope:?}")
         };
-        assert_eq!((even.len() + odd.len(), &*even[0], &*odd[0], &*odd[15]), (MOST, "feed48", "feed49", "feed79"));
+        assert_eq!((even.len() + odd.len(), &*even[0], &*odd[0], &*odd[23]), (MOST, "feed32", "feed33", "feed79"));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `stages` has the stages in their order, as functions from state to state; why they are as they are is in
 //! docs/method.md, "What undust does".
+pub mod absence;
 pub mod adopt;
 mod binomial;
 mod candidates;

@@ -162,6 +162,16 @@ impl Fired {
         Fired { by_rule, canonical, rows }
     }
 
+    /// Rows on which the rule at `at` fires, rising.
+    pub fn rows_of(&self, at: usize) -> &[u32] {
+        &self.by_rule[at]
+    }
+
+    /// Hash of the canonical URL of a labelled row.
+    pub fn canonical(&self, row: u32) -> u64 {
+        self.canonical[row as usize]
+    }
+
     /// The pieces into which canonical URLs fall without the rule at `at`, sorted; those that it changes first.
     pub fn pieces(&self, rules: &SiteRules, at: usize, training: &Training) -> Vec<Piece> {
         let mut others = SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() };

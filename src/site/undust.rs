@@ -6,8 +6,8 @@ use super::outcome::Outcome;
 use super::reduced::Identity;
 use super::training::Training;
 use super::{
-    chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, scopes,
-    select, small_operations, small_samples, tree,
+    absence, chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, moves, profile, reduced,
+    scopes, select, small_operations, small_samples, tree,
 };
 use crate::model::{Count, Stage};
 use crate::rules::types::SiteRules;
@@ -199,14 +199,15 @@ impl Selected {
         let Selected { training, covering, rules, counts, params } = self;
         let (without, thresholds) = (params.without, &params.thresholds);
         if covering.is_small && !without.has(Stage::SmallSamples) {
-            let withdrawn = small_samples::withdraw(rules, training, covering);
-            if withdrawn > 0 {
+            let changed = small_samples::withdraw(rules, training, covering) + absence::keep(rules, training, covering);
+            if changed > 0 {
                 set_ids(rules);
-                counts.insert(Count::TooLittleToShow, withdrawn);
+                counts.insert(Count::TooLittleToShow, changed);
                 found = reduced::identities(rules, training);
             }
         }
-        let narrowed = if without.has(Stage::Feeds) { 0 } else { feeds::narrow(rules, training, thresholds) };
+        let is_small = covering.is_small;
+        let narrowed = if without.has(Stage::Feeds) { 0 } else { feeds::narrow(rules, training, is_small, thresholds) };
         if narrowed > 0 {
             set_ids(rules);
             counts.insert(Count::KeptFromFeeds, narrowed);

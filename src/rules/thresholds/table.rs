@@ -331,6 +331,10 @@ thresholds! {
     /// small sample: that some script looks like it, were it as the others. With 50, .10 of the merged URLs are wrong
     /// in one more of 528 samples of 44 crawls; with 900, samples of 500 URLs of public corpora save .002 less.
     small_chance_permille: u64 = 300, 0..=1_000;
+    /// Share of the clusters of feeds that a rule on the origin joins, in hundredths of that of other pages, below
+    /// which it is kept from them in a small sample. Of feeds that name their own host .30 to .56 as many were joined,
+    /// of those that do not .60 to .75.
+    feeds_least_percent: u64 = 60, 0..=100;
     /// Values from which on a parameter can be one whose numbers lead to one cluster each.
     small_min_numbers: usize = 9, 1..=MANY as usize;
     /// Rows of a site from which on no scope is tested against chance: there are few pages that one does not
@@ -398,6 +402,9 @@ thresholds! {
 
     /// Merges of a rule in the proof below which it is withdrawn only if at least half of them are wrong.
     proof_min_observations: u64 = 3, 0..=MANY;
+    /// Right merges of an operation of the catalogue in the proof beside which one wrong merge more than noise explains
+    /// does not withdraw it: one page that changed between two fetches says less than the name of a session.
+    proof_one_wrong: u64 = 20, 0..=MANY;
     /// Label noise of a site, in thousandths, from which on the proof bounds wrong URLs instead of wrong
     /// pairs: one split cluster of 300 URLs makes more wrong pairs than all rules.
     proof_noisy_permille: u32 = 10, 0..=1_000;
@@ -406,9 +413,6 @@ thresholds! {
     /// Clusters that merge wrongly in a section or with a value for it to be against a rule in the proof:
     /// one may be an error of the labels. At most 4 are counted.
     narrow_min_clusters: usize = 2, 1..=4;
-    /// Right merges of an operation of the catalogue in the proof beside which one wrong merge more than noise explains
-    /// does not withdraw it: one page that changed between two fetches says less than the name of a session.
-    proof_one_wrong: u64 = 20, 0..=MANY;
     /// Share of the wrong merges of each half of the clusters that a test must hold to narrow a rule, in
     /// hundredths.
     narrow_min_held_percent: u64 = 80, 1..=100;
