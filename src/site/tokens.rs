@@ -70,24 +70,25 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     tokens
 }
 
-/// True where nearly all queries with `;` (`cut_pairs_percent`) are pairs of name and value between these: taken for
-/// one value, leaving out the first parameter would leave out all. The cut is then taken unless the hold-out shows
-/// that it merges wrongly.
+/// True where half of the queries or more have `;`, and nearly all of these (`cut_pairs_percent`) are pairs of name and
+/// value between them: taken for one value, leaving out the first parameter would leave out all. The cut is then taken
+/// unless the hold-out shows that it merges wrongly.
 fn are_pairs(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> bool {
     let is_name =
         |name: &[u8]| !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(b));
     let is_pair = |part: &[u8]| memchr::memchr(b'=', part).is_some_and(|at| is_name(&part[..at]));
-    let (mut pairs, mut all) = (0, 0);
+    let (mut pairs, mut all, mut queries) = (0, 0, 0);
     for url in (0..training.len()).filter(|&row| sample(row)).filter_map(|row| training.normal(row)) {
         let (text, query) = (url.as_bytes(), url.split().query);
         let query = query.map_or(&[][..], |(a, b)| &text[a as usize..b as usize]);
         let query = query.strip_prefix(b"?").unwrap_or(query);
+        queries += usize::from(!query.is_empty());
         if memchr::memchr(b';', query).is_some() {
             all += 1;
             pairs += usize::from(query.split(|b| matches!(b, b';' | b'&')).all(is_pair));
         }
     }
-    pairs > 0 && pairs * 100 >= all * thresholds.cut_pairs_percent
+    pairs > 0 && all * 2 >= queries && pairs * 100 >= all * thresholds.cut_pairs_percent
 }
 
 /// A way to cut the URLs of a site.

@@ -87,9 +87,10 @@ thresholds! {
     /// Share of the URLs with a semicolon in the query in the sample, in thousandths, for the cut to be
     /// tried.
     cut_min_semicolons_permille: usize = 2, 0..=1_000;
-    /// Share of the queries with a semicolon that are pairs of name and value between these, in hundredths, from
-    /// which on they are cut unless the hold-out shows that it merges wrongly. In one sample of 500 URLs the hold-out
-    /// was too small to show the cut, and leaving out the first parameter of a code browser left out all: .17 wrong.
+    /// Share of the queries with a semicolon, half of all or more, that are pairs of name and value between these, in
+    /// hundredths, from which on they are cut unless the hold-out shows that it merges wrongly. In one sample of 500
+    /// URLs the hold-out was too small to show the cut, and leaving out the first parameter of a code browser left out
+    /// all: .17 wrong.
     cut_pairs_percent: usize = 90, 1..=100;
     /// Names that differ in their digits alone, for them to be tried as one key: one name is learned as
     /// well by itself.
