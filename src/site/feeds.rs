@@ -5,6 +5,7 @@
 //! that holds each feed on one host alone does not show it. So a rule that changes the origin acts on feeds only
 //! where some show that it is right.
 
+use super::covering::Covering;
 use super::evidence::Bound;
 use super::operations::is_tracking;
 use super::points::Reader;
@@ -106,7 +107,8 @@ fn feed_values(reader: &mut Reader, url: NormalRef<'_>) -> Vec<FeedValue> {
 ///
 /// O(rows x pairs), and where some rows are feeds the rules are applied once more, and without each such rule to the
 /// rows that it changes.
-pub fn narrow(rules: &mut SiteRules, training: &Training, is_small: bool, thresholds: &Thresholds) -> u64 {
+pub fn narrow(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
+    let (thresholds, is_small) = (&covering.thresholds, covering.is_small);
     let is_asked = |rule: &Rule| is_on_origin(rule) || is_small && is_between_origins(rule);
     let asked: Vec<usize> = (0..rules.rules.len()).filter(|&at| is_asked(&rules.rules[at])).collect();
     if asked.is_empty() {
@@ -120,7 +122,10 @@ pub fn narrow(rules: &mut SiteRules, training: &Training, is_small: bool, thresh
         cluster: Some(training.clusters[row]).filter(|&cluster| cluster != u32::MAX),
     });
     let (pages, feeds): (Vec<ReadUrl>, Vec<ReadUrl>) = rows.partition(|row| row.values.is_empty());
-    if feeds.is_empty() {
+    // A small sample may hold no feed: where scripts are told apart by a parameter, one may be that of feeds.
+    let scripts = covering.scripts.iter().map(|&key| covering.columns.keys[key].to_string());
+    let unmet: Vec<FeedValue> = scripts.filter(|_| is_small).flat_map(of_script).collect();
+    if feeds.is_empty() && unmet.is_empty() {
         return 0;
     }
     let fired = Fired::new(rules, training);
@@ -131,10 +136,10 @@ pub fn narrow(rules: &mut SiteRules, training: &Training, is_small: bool, thresh
         let rule = &mut rules.rules[at];
         let acts = |row: &&ReadUrl| rule.scope.iter().all(|of| of.key != SECTION || of.test.holds(Some(&row.section)));
         let [feeds, pages] = [&feeds, &pages].map(|rows| rows.iter().filter(acts).collect::<Vec<&ReadUrl>>());
-        let unshown = joined.unshown(&feeds, &pages, is_small, thresholds);
         if is_on_origin(rule) {
+            let unshown = joined.unshown((&feeds, &unmet), &pages, is_small, thresholds);
             narrowed += u64::from(keep_from(&mut rule.scope, unshown));
-        } else if !unshown.is_empty() {
+        } else if !joined.unshown((&feeds, &[]), &pages, is_small, thresholds).is_empty() {
             withdrawn.insert(at);
         }
     }
@@ -174,7 +179,7 @@ impl Joined {
     /// to be right, and others that the site may have for them; with their rows.
     fn unshown(
         &self,
-        feeds: &[&ReadUrl],
+        (feeds, unmet): (&[&ReadUrl], &[FeedValue]),
         pages: &[&ReadUrl],
         is_small: bool,
         thresholds: &Thresholds,
@@ -182,11 +187,12 @@ impl Joined {
         let bound = Bound::operation(thresholds);
         let of_pages = self.count(pages.iter().copied());
         // A small sample holds few pairs of feeds that differ, and all that are one: they show the rule where nearly as
-        // many are joined as of other pages.
+        // many are joined as of other pages, or enough (`small_sure`).
         let are_silent = |has: &dyn Fn(&ReadUrl) -> bool| {
             let [shown, silent] = self.count(feeds.iter().copied().filter(|row| has(row)));
             let as_pages = of_pages[0] * (shown + silent) * thresholds.feeds_least_percent;
-            is_small && shown * (of_pages[0] + of_pages[1]) * 100 < as_pages
+            let is_sure = shown >= thresholds.small_sure as u64;
+            is_small && !is_sure && shown * (of_pages[0] + of_pages[1]) * 100 < as_pages
         };
         // Other feeds of the site speak for those of which nothing is known, or of one page, which may be empty.
         let sure = self.shown.iter().filter(|of| is_sure(of.0));
@@ -205,7 +211,7 @@ impl Joined {
         feeds.iter().flat_map(|row| &row.values).for_each(|value| *unshown.entry(value.clone()).or_default() += 1);
         unshown.retain(|value, _| !is_shown(value));
         let sure = || unshown.keys().filter(|value| is_sure(value));
-        let mut usual: Vec<FeedValue> = sure().flat_map(siblings).collect();
+        let mut usual: Vec<FeedValue> = sure().flat_map(siblings).chain(unmet.iter().cloned()).collect();
         if is_small {
             let is_other = |key: &str| is_named_so(key) && !self.shown.keys().any(|of| of.0 == *key);
             usual.extend(sure().flat_map(elsewhere));
@@ -220,6 +226,11 @@ impl Joined {
 fn siblings((key, value): &FeedValue) -> impl Iterator<Item = FeedValue> {
     let dot = if value.as_ref().is_some_and(|value| value.starts_with('.')) { "." } else { "" };
     USUAL.iter().map(move |format| (key.clone(), Some(format!("{dot}{format}"))))
+}
+
+/// Values of a key that names scripts, of which each may be the script of feeds.
+fn of_script(key: String) -> impl Iterator<Item = FeedValue> {
+    USUAL.iter().chain(&[".xml", "sitemap", "syndication"]).map(move |format| (key.clone(), Some((*format).to_owned())))
 }
 
 /// A format in other segments of the path, where one is in one: `/tag/x/feed/` says that there is `/a/b/c/feed/`.

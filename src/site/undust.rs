@@ -206,8 +206,7 @@ impl Selected {
                 found = reduced::identities(rules, training);
             }
         }
-        let is_small = covering.is_small;
-        let narrowed = if without.has(Stage::Feeds) { 0 } else { feeds::narrow(rules, training, is_small, thresholds) };
+        let narrowed = if without.has(Stage::Feeds) { 0 } else { feeds::narrow(rules, training, covering) };
         if narrowed > 0 {
             set_ids(rules);
             counts.insert(Count::KeptFromFeeds, narrowed);
