@@ -1,6 +1,7 @@
 //! Words at the end of a path behind which a page is the same as without them, at any depth: `view` of `/a/b/view`,
 //! `amp` of `/news/title/amp/`, `-print` of `/news/title-print.html`.
 
+use super::profile::names::is_format;
 use super::{Thresholds, Training};
 use crate::model::hash64;
 use crate::url::Endings;
@@ -81,6 +82,29 @@ pub fn find<'t>(training: &'t Training, sample: impl Fn(usize) -> bool, threshol
     words
 }
 
+/// The last segments that say that a page is a feed (`feed` of `/tag/x/feed/` and `/a/b/c/feed/`), another one than
+/// without them: as they are one key at any depth, a rule on the origin excludes them at once. Those that as many
+/// clusters hold as another ending needs, at two depths or more; sorted. O(bytes of the sample).
+pub fn of_feeds(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<String> {
+    let mut words: BTreeMap<&[u8], (BTreeSet<u32>, BTreeSet<usize>)> = BTreeMap::new();
+    for row in (0..training.len()).filter(|&row| sample(row)) {
+        let Some(url) = training.normal(row) else { continue };
+        let (text, path) = (url.as_bytes(), url.split().path);
+        let path = &text[path.0 as usize..path.1 as usize];
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let Some(at) = memchr::memrchr(b'/', path) else { continue };
+        let last = &path[at + 1..];
+        if at > 0 && !last.contains(&b'.') && is_format(last) {
+            let (clusters, depths) = words.entry(last).or_default();
+            clusters.insert(training.clusters[row]);
+            depths.insert(memchr::memchr_iter(b'/', path).count());
+        }
+    }
+    let enough = |of: &(BTreeSet<u32>, BTreeSet<usize>)| of.0.len() >= thresholds.cut_ending_clusters && of.1.len() > 1;
+    let found = words.into_iter().filter(|(_, of)| enough(of));
+    found.filter_map(|(word, _)| String::from_utf8(word.to_vec()).ok()).collect()
+}
+
 /// True for a last segment that can be an ending ([`Endings`]): no directory index, which is a key everywhere, no path
 /// parameters, no file before a slash, and nothing that stands for a joined word.
 fn is_word(segment: &[u8], slash: bool) -> bool {
@@ -117,6 +141,18 @@ mod tests {
         assert_eq!(found(&words, "", 5), ["print", "view"]);
         assert_eq!(found(&words, "", 0), ["print"]);
         assert_eq!(found(&words, "", 50), ["notes", "print", "view"]);
+    }
+
+    #[test]
+    fn formats_of_feeds_are_tried_where_they_end_paths_of_several_depths() {
+        let found = |paths: &[&str]| {
+            let of = |path: &str, at: usize| format!("http://a.example/{}", path.replace('N', &at.to_string()));
+            let urls: Vec<String> = paths.iter().flat_map(|path| (0..3).map(move |at| of(path, at))).collect();
+            let rows = urls.iter().map(|url| (url.as_bytes(), Some(url.as_bytes()), false));
+            of_feeds(&Training::new("a.example", rows), |_| true, &Thresholds::default())
+        };
+        assert_eq!(found(&["tag/N/feed/", "a/b/N/feed", "tag/N/rss", "a/b/N/rss2/"]), ["feed"]);
+        assert_eq!(found(&["N/view", "a/N/view", "N/a.xml", "a/N/a.xml", "N/pet-feed", "a/N/pet-feed"]), [""; 0]);
     }
 
     #[test]

@@ -9,17 +9,12 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::operations::is_tracking;
 use super::points::Reader;
+use super::profile::names::{FORMATS, is_format};
 use super::scopes::{self, Fired, Piece};
 use super::{Thresholds, Training};
 use crate::rules::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::{Fixed, Key, NormalRef, Part};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Formats of feeds, as URLs name them.
-const FORMATS: [&str; 8] = ["atom", "feed", "feeds", "rdf", "rss", "sitemap", "syndication", "xml"];
-
-/// Bytes of the version behind a format, at most (`rss2`, `atom1.0`): what is longer is the number of a page.
-const VERSION: usize = 4;
 
 /// Values that a rule is kept from, at most, those of most URLs: a hostile site has a key a URL.
 const MOST: usize = 48;
@@ -61,15 +56,6 @@ fn is_feed(value: &[u8]) -> bool {
 /// `feed` may be what a shop sells.
 fn is_sure((_, value): &FeedValue) -> bool {
     value.as_ref().is_some_and(|value| is_format(value.as_bytes()))
-}
-
-/// True for the name of a format, with a version or without; also as an extension.
-fn is_format(value: &[u8]) -> bool {
-    let value = value.strip_prefix(b".").unwrap_or(value);
-    let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let end = value.iter().rposition(|byte| !is_version(byte)).map_or(0, |at| at + 1);
-    let is_same = |format: &&str| value[..end].eq_ignore_ascii_case(format.as_bytes());
-    value.len() - end <= VERSION && FORMATS.iter().any(is_same)
 }
 
 /// True where a format stands in a URL behind a byte that is no letter and no digit: in no other is there a feed.

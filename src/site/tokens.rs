@@ -187,10 +187,15 @@ fn candidates(
     // The endings of the earlier result, and these with new ones.
     let kept = previous.map(|of| of.endings.clone()).unwrap_or_default();
     let mut words = kept.clone();
-    words.extend(endings::find(training, sample, thresholds).into_iter().filter(|word| !kept.contains(word)));
+    words.extend(endings::find(training, &sample, thresholds).into_iter().filter(|word| !kept.contains(word)));
     words.truncate(Endings::MOST);
     words.sort_unstable();
     let is_more = words.len() > kept.len();
+    let mut with_feeds = words.clone();
+    with_feeds.extend(endings::of_feeds(training, sample, thresholds).into_iter().filter(|word| !words.contains(word)));
+    with_feeds.truncate(Endings::MOST);
+    with_feeds.sort_unstable();
+    let has_feeds = with_feeds.len() > words.len();
     // A path in a query comes before its last segment.
     let others = [
         (TokenChoice::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
@@ -200,6 +205,7 @@ fn candidates(
         (TokenChoice::NumberedEnd, often(numbered)),
         (TokenChoice::Endings(kept.clone()), !kept.is_empty()),
         (TokenChoice::Endings(words), is_more),
+        (TokenChoice::Endings(with_feeds), has_feeds),
         (TokenChoice::InnerNumbers, often(inner)),
         (TokenChoice::NameFamilies, often(families.urls())),
     ];

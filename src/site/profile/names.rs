@@ -8,6 +8,10 @@ use crate::url::Key;
 /// came from.
 const SESSION: [&str; 10] =
     ["cfid", "cftoken", "jsessionid", "phpsessid", "sectok", "sess", "session_id", "sessionid", "sid", "token"];
+/// Formats of feeds, as URLs name them.
+pub const FORMATS: [&str; 8] = ["atom", "feed", "feeds", "rdf", "rss", "sitemap", "syndication", "xml"];
+/// Bytes of the version behind a format, at most (`rss2`, `atom1.0`): what is longer is the number of a page.
+const VERSION: usize = 4;
 /// Names of the order of a list.
 const ORDER: [&str; 33] = [
     "asc",
@@ -145,6 +149,15 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
         () if LENGTH.contains(&name.as_str()) => Some(Meaning::Length),
         () => None,
     }
+}
+
+/// True for the name of a format of feeds, with a version or without; also as an extension.
+pub fn is_format(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b".").unwrap_or(value);
+    let is_version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let end = value.iter().rposition(|byte| !is_version(byte)).map_or(0, |at| at + 1);
+    let is_same = |format: &&str| value[..end].eq_ignore_ascii_case(format.as_bytes());
+    value.len() - end <= VERSION && FORMATS.iter().any(is_same)
 }
 
 #[cfg(test)]
