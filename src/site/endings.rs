@@ -1,5 +1,6 @@
 //! Words at the end of a path behind which a page is the same as without them, at any depth: `view` of `/a/b/view`,
-//! `amp` of `/news/title/amp/`, `-print` of `/news/title-print.html`.
+//! `amp` of `/news/title/amp/`, `-print` of `/news/title-print.html`. And formats of feeds there (`/tag/x/feed/`),
+//! behind which it is another page: one key at any depth, too.
 
 use super::profile::names::is_format;
 use super::{Thresholds, Training};

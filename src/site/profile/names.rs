@@ -1,5 +1,5 @@
-//! Names of parameters that indicate their kind. The effect of a parameter is taken from the counts,
-//! never from its name; but a small sample must show more of those of lists.
+//! Names of parameters that indicate their kind, and of formats of feeds. The effect of a parameter is taken from the
+//! counts, never from its name; but a small sample must show more of those of lists.
 
 use crate::site::operations::is_tracking;
 use crate::url::Key;
