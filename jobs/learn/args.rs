@@ -73,10 +73,10 @@ pub struct LearnArgs {
     /// --max-age.
     #[arg(long, value_name = "DATE", value_parser = data_date)]
     pub(super) data_date: Option<DataDate>,
-    /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides
-    /// which of several origins, values, forms or pages that are proven equal represents the others, and that
-    /// its rules are tested first, by the same tests; new rules that move more than a hundred URLs for
-    /// each that they merge are not taken. Redirects and declared canonical URLs decide before it.
+    /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: its rules are
+    /// kept unless the records contradict them, and it decides which of several origins, values, forms or
+    /// pages that are proven equal represents the others; new rules that move more than ten URLs for each
+    /// that they merge are not taken. Redirects and declared canonical URLs decide before it.
     /// Held in memory; with it, too, the same input gives the same bytes.
     #[arg(long, value_name = "DIR")]
     pub(super) previous: Option<PathBuf>,

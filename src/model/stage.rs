@@ -151,8 +151,10 @@ stages! {
     /// scope by one constraint, `pages.rs` separates pages from their variants).
     Chance "chance" "src/site/chance.rs" in RefineRules without "neither"
         [ExplainedByChance "rules that chance explains"]
-    /// New rules that move too many canonical URLs of an earlier result are withdrawn.
-    Previous "previous" "src/site/moves.rs" in RefineRules [MoveTooManyUrls "rules that move too many URLs"]
+    /// The rules of an earlier result come first, and new ones beside them that do not move too many of its canonical
+    /// URLs.
+    Previous "previous" "src/site/relearn.rs" in RefineRules
+        [Kept "rules of the earlier result", MoveTooManyUrls "rules that move too many URLs"]
     /// Pages for which a rule does not hold (`learn_exceptions`).
     Exceptions "exceptions" "src/site/lookups.rs" in RefineRules without "none" [ExceptionPages "exceptions"]
     /// Single URLs (`learn`).

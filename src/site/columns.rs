@@ -11,7 +11,7 @@
 //! keys, the lists that are given back afterwards included (`benches/learn.rs` with
 //! `UNDUST_LEARN_MEMORY=1`).
 
-use super::preferred::{Again, Preferred};
+use super::preferred::Preferred;
 use super::sections::Sections;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
@@ -176,17 +176,6 @@ impl Columns {
     /// Number of codes of a key, the absent one included.
     pub fn codes_len(&self, key: usize) -> usize {
         self.values[key].hash.len()
-    }
-
-    /// The value that the rule proposed at present gave a key, where it may give it again to `rows`: the earlier
-    /// rules gave it to one of them, and a row that has it can be fetched, or no row in its scope has it.
-    /// Without, a rule that holds in fewer places than before would send pages to where it does not hold.
-    pub fn again(&self, key: usize, rows: &[u32]) -> Option<(u32, bool)> {
-        let Again { code, everywhere, is_seen, .. } = *self.preferred.again.iter().find(|again| again.key == key)?;
-        let before = self.preferred.before.get(key)?;
-        let is_fetched = |&row: &u32| self.code(key, row) == code && self.fetchable[row as usize];
-        let may = rows.iter().any(|&row| before[row as usize] == code) && (!is_seen || rows.iter().any(is_fetched));
-        may.then_some((code, everywhere))
     }
 
     /// The code, among those that `may` names, that most of the `rows` had under the earlier rules, where

@@ -122,11 +122,6 @@ impl Covering {
                 };
                 let mut maps: Vec<(usize, Map)> = keys.iter().map(of_key).collect();
                 joint::choose_together(&self.columns, &mut maps, rows, self.thresholds.value_near);
-                for (key, map) in &mut maps {
-                    if let Some((code, everywhere)) = self.columns.again(*key, rows) {
-                        *map = Map::To { code, everywhere };
-                    }
-                }
                 maps
             }
             Action::Function(family) => keys

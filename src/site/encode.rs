@@ -180,7 +180,6 @@ impl Preferred {
         }
         if let Some(rules) = &training.hints.previous {
             out.before = before(rules, training, columns);
-            out.earlier.clone_from(&rules.rules);
         }
         out
     }

@@ -4,7 +4,8 @@
 //! - The origins that records of the site redirect to or declare, counted over all records
 //!   ([`Targets`]).
 //! - The rules of the site in an earlier result (`learn --previous`): where they moved URLs to one of
-//!   several values, that value stays, as long as it is one of them.
+//!   several values, that value stays, as long as it is one of them. Which of these rules stay is decided
+//!   once those of this run are found ([`relearn`](super::relearn)).
 
 use crate::model::hash64;
 use crate::rules::SiteRules;

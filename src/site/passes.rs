@@ -58,7 +58,7 @@ impl Covering {
                 found = self.try_all(singles, &clusters, &mut tables);
             }
         }
-        if self.adopt_earlier() || self.adopt_all(found) || self.adopt_lines(false) {
+        if self.adopt_all(found) || self.adopt_lines(false) {
             return true;
         }
         let joint = if self.without.has(Stage::Joint) { Vec::new() } else { self.joint(&clusters) };

@@ -1,30 +1,12 @@
 //! What records and an earlier result say of canonical URLs ([`hints`](super::hints)), in terms of the columns of a
-//! site: origins with votes, earlier rules, and the earlier canonical URL of each row.
+//! site: origins with votes, and the earlier canonical URL of each row.
 
-use crate::rules::Rule;
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
-
-/// What a rule of the earlier result makes of one key that it ignores.
-#[derive(Clone, Debug)]
-pub struct Again {
-    /// The key.
-    pub key: usize,
-    /// The value that every other one becomes.
-    pub code: u32,
-    /// Also where the key is absent.
-    pub everywhere: bool,
-    /// A row for which the rule is proposed has the value.
-    pub is_seen: bool,
-}
 
 /// The hints in terms of the columns of a site.
 #[derive(Clone, Debug, Default)]
 pub struct Preferred {
-    /// Rules of the earlier result that were not proposed yet.
-    pub earlier: Vec<Rule>,
-    /// What the rule of the earlier result that is proposed at present makes of its keys.
-    pub again: Vec<Again>,
     /// Codes of the canonical URL of each row under the earlier rules, `[key][row]`; empty without them.
     pub(super) before: Vec<Vec<u32>>,
     /// Schemes and hosts of the rows, by code.

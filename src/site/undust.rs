@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::reduced::Identity;
 use super::training::Training;
 use super::{
-    absence, chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, moves, profile, reduced,
+    absence, chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, profile, reduced, relearn,
     scopes, select, small_operations, small_samples, tree,
 };
 use crate::model::{Count, Stage};
@@ -192,9 +192,8 @@ impl Selected {
         reduced::identities(rules, training)
     }
 
-    /// Withdraws or narrows rules that a small sample does not show, that chance explains, that then join nothing,
-    /// or that move too many of the canonical URLs of an earlier result; returns the URLs as the rules that are left
-    /// reduce them.
+    /// Withdraws or narrows rules that a small sample does not show, that chance explains, or that then join nothing,
+    /// and joins what is left with the rules of an earlier result; returns the URLs as the rules reduce them.
     fn withdraw_rules(&mut self, mut found: Vec<Identity>) -> Vec<Identity> {
         let Selected { training, covering, rules, counts, params } = self;
         let (without, thresholds) = (params.without, &params.thresholds);
@@ -228,9 +227,10 @@ impl Selected {
             counts.insert(Count::JoinNothing, idle);
             found = reduced::identities(rules, training);
         }
-        let withdrawn = moves::withdraw(rules, training, thresholds);
-        if withdrawn > 0 {
-            counts.insert(Count::MoveTooManyUrls, withdrawn);
+        if let Some(relearned) = relearn::join(rules, training, thresholds) {
+            let counted = [(Count::Kept, relearned.kept), (Count::MoveTooManyUrls, relearned.refused)];
+            counts.extend(counted.into_iter().filter(|of| of.1 > 0));
+            set_ids(rules);
             found = reduced::identities(rules, training);
         }
         found

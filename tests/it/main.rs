@@ -64,6 +64,7 @@ mod keys_invariants;
 mod learner_cases;
 mod learner_hints;
 mod learner_invariants;
+mod learner_relearn;
 mod learner_site;
 mod learner_thresholds;
 mod mesh_edges;

@@ -1,0 +1,162 @@
+//! What a set of rules does to the URLs of a site beside an earlier one: what it merges, rightly and wrongly, and which
+//! canonical URLs move.
+
+use super::Training;
+use crate::model::hash64;
+use crate::rules::{RuleSet, Scratch, SiteRules};
+use foldhash::fast::FixedState;
+use std::collections::{HashMap, HashSet};
+
+/// Where the canonical URL of a row is, beside where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Its group of duplicates is another set.
+    Regrouped,
+    /// Its group is the same set, and so is its canonical URL.
+    Same,
+    /// Its group is the same set, its canonical URL another.
+    Moved,
+}
+
+/// What rules do.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// Labelled rows that have the canonical URL of another row of their cluster.
+    right: usize,
+    /// Labelled rows of other clusters than most of those with their canonical URL.
+    wrong: usize,
+    /// Rows whose canonical URL is one that redirects, or declares another.
+    away: usize,
+    places: Vec<Place>,
+}
+
+impl Effect {
+    /// True where no more is merged wrongly, and no more leads elsewhere, than by one of two others.
+    pub fn is_as_right_as(&self, one: &Effect, other: &Effect) -> bool {
+        self.wrong <= one.wrong.max(other.wrong) && self.away <= one.away.max(other.away)
+    }
+
+    /// True where as much is merged as by others, and nothing else is worse.
+    pub fn is_no_worse_than(&self, other: &Effect) -> bool {
+        self.right >= other.right && self.is_as_right_as(other, other) && self.moves_beyond(other) == 0
+    }
+
+    /// True where of the merges that others do not make no more are wrong than right.
+    pub fn is_mostly_right_beside(&self, others: &Effect) -> bool {
+        self.wrong.saturating_sub(others.wrong) <= self.right.saturating_sub(others.right)
+    }
+
+    /// Right merges, less URLs that lead elsewhere.
+    pub fn merges(&self) -> i64 {
+        self.right as i64 - self.away as i64
+    }
+
+    /// Rows that move.
+    pub fn moved(&self) -> usize {
+        self.places.iter().filter(|&&place| place == Place::Moved).count()
+    }
+
+    /// Rows that move, and stay where they were by other rules, less those for which it is the other way round. Rows
+    /// that would leave their group by the others count as neither.
+    pub fn moves_beyond(&self, others: &Effect) -> usize {
+        let count = |here: Place, there: Place| {
+            self.places.iter().zip(&others.places).filter(|&(&own, &other)| own == here && other == there).count()
+        };
+        count(Place::Moved, Place::Same).saturating_sub(count(Place::Same, Place::Moved))
+    }
+}
+
+/// The training rows of a site, and what the earlier rules make of them.
+pub struct Effects<'t> {
+    training: &'t Training,
+    /// Hashes of the canonical URLs under the earlier rules.
+    before: Vec<u64>,
+    /// Hashes of URLs that lead elsewhere.
+    away: HashSet<u64, FixedState>,
+}
+
+impl<'t> Effects<'t> {
+    /// O(rows x rules).
+    pub fn new(previous: &SiteRules, training: &'t Training) -> Effects<'t> {
+        let leads_away = (0..training.len()).filter(|&row| training.elsewhere[row]);
+        let away = leads_away.filter_map(|row| training.normal(row)).map(|url| hash64(url.as_bytes())).collect();
+        let mut effects = Effects { training, before: Vec::new(), away };
+        effects.before = effects.canonical(previous);
+        effects
+    }
+
+    /// What these rules do, without look-ups and value ranges. O(rows x rules).
+    pub fn of(&self, rules: &SiteRules) -> Effect {
+        let canonical = self.canonical(rules);
+        let clusters = self.training.clusters.iter().copied();
+        let mut labelled: Vec<(u64, u32)> = canonical.iter().copied().zip(clusters).collect();
+        labelled.retain(|&(_, cluster)| cluster != u32::MAX);
+        labelled.sort_unstable();
+        let (mut right, mut wrong) = (0, 0);
+        for group in labelled.chunk_by(|a, b| a.0 == b.0) {
+            let clusters = || group.chunk_by(|a, b| a.1 == b.1).map(<[(u64, u32)]>::len);
+            right += clusters().map(|rows| rows - 1).sum::<usize>();
+            wrong += group.len() - clusters().max().unwrap_or(0);
+        }
+        let away = canonical.iter().filter(|url| self.away.contains(url)).count();
+        Effect { right, wrong, away, places: places(&self.before, &canonical) }
+    }
+
+    /// Hashes of the canonical URLs of the rows.
+    fn canonical(&self, rules: &SiteRules) -> Vec<u64> {
+        let set = RuleSet::new(vec![SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }]);
+        let mut scratch = Scratch::default();
+        let hash = |row: usize| match self.training.normal(row) {
+            Some(url) => hash64(set.apply_normal(url, Some(0), &mut scratch).url),
+            None => hash64(self.training.url(row)),
+        };
+        (0..self.training.len()).map(hash).collect()
+    }
+}
+
+/// Where each row is now.
+fn places(before: &[u64], now: &[u64]) -> Vec<Place> {
+    let sizes = |of: &[u64]| {
+        let mut sizes: HashMap<u64, u32, FixedState> = HashMap::default();
+        of.iter().for_each(|&to| *sizes.entry(to).or_default() += 1);
+        sizes
+    };
+    let (sizes_before, sizes_now) = (sizes(before), sizes(now));
+    // The canonical URL of all rows of a group of before; `None` where they have several.
+    let mut all: HashMap<u64, Option<u64>, FixedState> = HashMap::default();
+    for (from, &to) in before.iter().zip(now) {
+        all.entry(*from).and_modify(|of| *of = of.filter(|&of| of == to)).or_insert(Some(to));
+    }
+    let place = |(&from, &to): (&u64, &u64)| match all[&from] == Some(to) && sizes_now[&to] == sizes_before[&from] {
+        false => Place::Regrouped,
+        true if from == to => Place::Same,
+        true => Place::Moved,
+    };
+    before.iter().zip(now).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups of before are 1: three rows, 2: one, 3: two, 4: one.
+    #[test]
+    fn a_row_moves_where_its_group_stays_together_and_alone() {
+        use Place::{Moved, Regrouped, Same};
+        let before = [1, 1, 1, 2, 3, 3, 4];
+        assert_eq!(places(&before, &before), [Same; 7]);
+        assert_eq!(places(&before, &[9, 9, 9, 2, 3, 3, 4])[..4], [Moved, Moved, Moved, Same]);
+        // One leaves a group, or comes to it.
+        assert_eq!(places(&before, &[1, 1, 9, 2, 3, 3, 4])[..4], [Regrouped, Regrouped, Regrouped, Same]);
+        assert_eq!(places(&before, &[1, 1, 1, 2, 3, 3, 3])[3..], [Same, Regrouped, Regrouped, Regrouped]);
+    }
+
+    #[test]
+    fn moves_count_beside_other_rules() {
+        let effect = |now: &[u64]| Effect { right: 0, wrong: 0, away: 0, places: places(&[1, 1, 2, 3], now) };
+        let (same, torn) = (effect(&[1, 1, 2, 3]), effect(&[1, 9, 2, 3]));
+        let moved = effect(&[8, 8, 2, 7]);
+        assert_eq!([moved.moved(), moved.moves_beyond(&same), moved.moves_beyond(&torn)], [3, 3, 1]);
+        assert_eq!([same.moves_beyond(&moved), effect(&[8, 8, 6, 3]).moves_beyond(&moved)], [0, 0]);
+    }
+}
