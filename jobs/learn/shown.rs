@@ -30,6 +30,9 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary, out: &Path) 
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
+        if let Some(count) = site.learned.counts.get(&undust::model::Count::Kept) {
+            let _ = writeln!(text, "    rules of --previous that these records alone do not show: {count}");
+        }
         if let Some(count) = site.learned.counts.get(&undust::model::Count::MoveTooManyUrls) {
             let _ = writeln!(
                 text,

@@ -1,7 +1,8 @@
 //! What a set of rules does to the URLs of a site beside an earlier one: what it merges, rightly and wrongly, and which
 //! canonical URLs move.
 
-use super::Training;
+use super::evidence::Bound;
+use super::{Thresholds, Training};
 use crate::model::hash64;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use foldhash::fast::FixedState;
@@ -31,14 +32,17 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// True where no more is merged wrongly, and no more leads elsewhere, than by one of two others.
-    pub fn is_as_right_as(&self, one: &Effect, other: &Effect) -> bool {
-        self.wrong <= one.wrong.max(other.wrong) && self.away <= one.away.max(other.away)
+    /// True where no more leads elsewhere than by one of two others, and no more is merged wrongly, but for as much as
+    /// so many wrong labels of 1,000 explain.
+    pub fn is_as_right_as(&self, one: &Effect, other: &Effect, noise_permille: u32) -> bool {
+        let noise = (self.right + self.wrong) * noise_permille as usize / 1_000;
+        self.wrong <= one.wrong.max(other.wrong) + noise && self.away <= one.away.max(other.away)
     }
 
-    /// True where as much is merged as by others, and nothing else is worse.
-    pub fn is_no_worse_than(&self, other: &Effect) -> bool {
-        self.right >= other.right && self.is_as_right_as(other, other) && self.moves_beyond(other) == 0
+    /// True where the merges that others do not make have few enough wrong ones for an operation.
+    pub fn is_borne_beside(&self, others: &Effect, thresholds: &Thresholds) -> bool {
+        let (right, wrong) = (self.right.saturating_sub(others.right), self.wrong.saturating_sub(others.wrong));
+        wrong == 0 || Bound::operation(thresholds).allows(right as u64, wrong as u64, 0)
     }
 
     /// True where of the merges that others do not make no more are wrong than right.

@@ -9,10 +9,10 @@ use super::preferred::Preferred;
 use super::sections::Sections;
 use super::training::Training;
 use crate::model::hash64_seeded;
-use crate::rules::{RuleSet, Scratch, SiteRules, Tokens};
+use crate::rules::{RuleSet, SECTION, Scratch, SiteRules, Test, Tokens};
 use crate::url::{Fixed, Key, KeyValues, NormalRef, NormalUrl, set_order};
 use foldhash::fast::FixedState;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl Columns {
@@ -55,7 +55,8 @@ impl Columns {
         out.frequency = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
         let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
         let rows = out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label));
-        out.sections = Sections::new(rows, thresholds);
+        let known = training.hints.previous.iter().flat_map(|previous| named_sections(previous));
+        out.sections = Sections::new(rows, known, thresholds);
         out.tokens.sections.clone_from(&out.sections.words);
         out.preferred = Preferred::new(training, &mut out);
         out
@@ -167,6 +168,22 @@ impl Builder {
         out.pool = self.pool;
         out.codes_of = self.codes_of;
     }
+}
+
+/// The sections that scopes of the rules name, as the tokens of the site list them: words, and directories of tenants.
+fn named_sections(rules: &SiteRules) -> impl Iterator<Item = String> {
+    let scopes = rules.rules.iter().flat_map(|rule| &rule.scope).filter(|of| of.key == SECTION);
+    let values = scopes.flat_map(|of| match &of.test {
+        Test::Equals(value) => std::slice::from_ref(value),
+        Test::OneOf(values) | Test::NoneOf(values) | Test::Not(values) => values,
+        Test::Present | Test::Absent => &[],
+    });
+    let named: BTreeSet<&str> = values.map(String::as_str).collect();
+    let is_named = move |section: &&String| match section.strip_suffix('/') {
+        Some(_) => named.iter().any(|name| name.starts_with(section.as_str())),
+        None => named.contains(section.as_str()),
+    };
+    rules.tokens.sections.iter().filter(is_named).cloned()
 }
 
 impl Preferred {

@@ -83,6 +83,17 @@ pub fn find<'t>(training: &'t Training, sample: impl Fn(usize) -> bool, threshol
     words
 }
 
+/// True where the last segment of some URL is this ending, or has it. O(bytes of the sample).
+pub fn occurs(ending: &str, training: &Training, sample: impl Fn(usize) -> bool) -> bool {
+    let ending = Endings::new(&[ending.to_owned()]);
+    (0..training.len()).filter(|&row| sample(row)).filter_map(|row| training.normal(row)).any(|url| {
+        let (text, path) = (url.as_bytes(), url.split().path);
+        let path = &text[path.0 as usize..path.1 as usize];
+        let last = path.strip_suffix(b"/").unwrap_or(path).rsplit(|&b| b == b'/').next().unwrap_or_default();
+        ending.contains(last) || ending.tail(last).is_some()
+    })
+}
+
 /// The last segments that say that a page is a feed (`feed` of `/tag/x/feed/` and `/a/b/c/feed/`), another one than
 /// without them: as they are one key at any depth, a rule on the origin excludes them at once. Those that as many
 /// clusters hold as another ending needs, at two depths or more; sorted. O(bytes of the sample).

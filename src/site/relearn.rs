@@ -7,7 +7,7 @@
 //!
 //! So the rules of the earlier result come first, without those that merge wrongly what the new ones do not. The new
 //! ones come beside them: those that merge and move nothing, then, until as much is merged as the new ones merge alone,
-//! those that move few for each that they merge. A rule of the earlier result without which nothing gets worse goes: no
+//! those that move few for each that they merge. A rule of the earlier result without which as much is merged goes: no
 //! record shows it now, or a new one says the same. Where the new rules alone merge so much more that it is worth what
 //! they move, they stand alone.
 //!
@@ -16,12 +16,14 @@
 //! this run.
 
 use super::effects::{Effect, Effects};
+use super::operations::is_tracker;
 use super::{Thresholds, Training};
-use crate::rules::{Kind, Rule, SiteRules, Test};
+use crate::rules::{Kind, Operation, Representative, Rule, SiteRules, Test};
+use crate::url::Key;
 
 /// Rules of the earlier result that are looked at, the first ones: a bound of work. Where more rules are new, these
 /// stand alone. No site of the public corpora has half of it.
-const MOST: usize = 256;
+const MOST: usize = 128;
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub struct Relearned {
 ///
 /// O([`MOST`] x rows x rules).
 pub fn join(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds) -> Option<Relearned> {
-    let previous = training.hints.previous.as_deref()?;
+    let previous = training.hints.previous.as_deref().filter(|previous| !previous.rules.is_empty())?;
     let effects = Effects::new(previous, training);
     let runs = Runs { effects, training, thresholds, previous, new: rules };
     let alone = runs.judged(rules.rules.clone());
@@ -112,30 +114,32 @@ impl Runs<'_> {
 
     /// The rules of the earlier result that hold here, in their order.
     fn earlier(&self, alone: &Judged) -> Judged {
-        let is_led = self.training.hints.targets.iter().next().is_some();
+        let is_own = |origin: &[u8]| self.training.origins.iter().any(|of| of.as_bytes() == origin);
+        let is_led = self.training.hints.targets.iter().any(|(origin, _)| is_own(origin));
         let is_of_origin = |rule: &Rule| rule.operations.iter().all(|(key, _)| key == "host" || key == "scheme");
         // The catalogue and the records decide on these in each run.
         let is_decided_anew = |rule: &Rule| rule.line.is_some() || rule.provisional || is_led && is_of_origin(rule);
         let is_new = |rule: &Rule| contains(&alone.rules, rule);
-        let mut rules: Vec<Rule> = self.previous.rules.iter().take(MOST).cloned().collect();
-        // So do they on whether a rule acts on hosts that no record has.
-        rules.iter_mut().for_each(|rule| rule.extended = false);
-        rules.retain(|rule| !is_decided_anew(rule) || is_new(rule));
+        let mut rules: Vec<Rule> = Vec::new();
+        for rule in self.previous.rules.iter().take(MOST) {
+            if !contains(&rules, rule) && (!is_decided_anew(rule) || is_new(rule)) {
+                // So do they on whether a rule acts on hosts that no record has.
+                rules.push(Rule { extended: false, ..rule.clone() });
+            }
+        }
         for rule in alone.rules.iter().filter(|rule| is_decided_anew(rule)) {
             if !contains(&rules, rule) {
                 rules = with(&rules, rule, &alone.rules);
             }
         }
-        let all = self.judged(rules);
-        let are_general = all.rules.iter().all(|rule| is_new(rule) || !excepts(rule));
-        if are_general && all.effect.is_as_right_as(&alone.effect, &alone.effect) {
-            return all;
-        }
-        let (known, unknown): (Vec<Rule>, Vec<Rule>) = all.rules.iter().cloned().partition(is_new);
+        let (known, unknown): (Vec<Rule>, Vec<Rule>) = rules.iter().cloned().partition(is_new);
         let mut kept = self.judged(known);
         for rule in unknown {
-            let with = self.judged(with(&kept.rules, &rule, &all.rules));
-            if with.effect.is_as_right_as(&kept.effect, &alone.effect) && self.is_general(&rule, &kept, &all.rules) {
+            let with = self.judged(with(&kept.rules, &rule, &rules));
+            if with.effect.is_as_right_as(&kept.effect, &alone.effect, self.new.label_noise_permille)
+                && with.effect.is_borne_beside(&kept.effect, self.thresholds)
+                && self.is_general(&rule, &kept, &rules)
+            {
                 kept = with;
             }
         }
@@ -172,10 +176,11 @@ impl Runs<'_> {
                 }
                 let with = self.judged(with(&both.rules, rule, &alone.rules));
                 // What the new rules merge wrongly, the proof narrows.
-                let is_right = with.effect.is_as_right_as(&both.effect, &alone.effect)
+                let is_right = with.effect.is_as_right_as(&both.effect, &alone.effect, 0)
                     && with.effect.is_mostly_right_beside(&both.effect);
                 if is_right && with.effect.merges() > both.effect.merges() {
-                    match self.is_worth(&with.effect, &both.effect, may_move) {
+                    // No URL with a session is a key that lasts.
+                    match is_of_session(rule) || self.is_worth(&with.effect, &both.effect, may_move) {
                         true => both = with,
                         false => refused += 1,
                     }
@@ -185,14 +190,14 @@ impl Runs<'_> {
         (both, refused)
     }
 
-    /// The rules without those of the earlier result alone that nothing gets worse without, the last ones first.
+    /// The rules without those of the earlier result alone without which as much is merged, the last ones first.
     fn without_needless(&self, mut rules: Judged) -> Judged {
         for at in (0..rules.rules.len()).rev() {
             if !contains(&self.new.rules, &rules.rules[at]) {
                 let mut fewer = rules.rules.clone();
                 fewer.remove(at);
                 let fewer = self.judged(fewer);
-                if fewer.effect.is_no_worse_than(&rules.effect) {
+                if fewer.effect.merges() >= rules.effect.merges() {
                     rules = fewer;
                 }
             }
@@ -210,6 +215,12 @@ impl Runs<'_> {
     }
 }
 
+/// True for a rule that leaves out parameters of sessions and tracking alone.
+fn is_of_session(rule: &Rule) -> bool {
+    let is_left_out = |of: &Operation| matches!(of, Operation::Ignore(Representative::LeftOut));
+    rule.operations.iter().all(|(key, of)| is_left_out(of) && Key::parse(key).is_some_and(|key| is_tracker(&key)))
+}
+
 /// True for a test that holds but for the values that it names. The empty value is none of these: that a parameter is
 /// filled is a condition that any rule may have.
 fn names_exceptions(test: &Test) -> bool {
@@ -221,4 +232,139 @@ fn names_exceptions(test: &Test) -> bool {
 
 fn excepts(rule: &Rule) -> bool {
     rule.scope.iter().any(|constraint| names_exceptions(&constraint.test))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Constraint;
+    use std::sync::Arc;
+
+    /// A rule that leaves out a parameter on URLs with this path.
+    fn left_out(path: &str, name: &str) -> Rule {
+        let scope = vec![Constraint { key: "path0".to_owned(), test: Test::Equals(path.to_owned()) }];
+        let operations = vec![(format!("query {name}="), Operation::Ignore(Representative::LeftOut))];
+        Rule::of(&format!("{path}-{name}"), scope, operations)
+    }
+
+    fn site(rules: &[Rule]) -> SiteRules {
+        let origins = vec!["http://e.com".to_owned()];
+        SiteRules { site: "e.com".to_owned(), origins, rules: rules.to_vec(), ..SiteRules::default() }
+    }
+
+    /// Ids of the rules that are left of `old` and `new` on these URLs, the page of each after a blank.
+    fn joined(old: &[Rule], new: &[Rule], urls: &[String]) -> (Vec<String>, Option<Relearned>) {
+        let records = urls.iter().map(|url| url.split_once(' ').expect("a URL and its page"));
+        let records = records.map(|(url, page)| (url.as_bytes(), Some(page.as_bytes()), false));
+        let mut training = Training::new("e.com", records);
+        training.hints.previous = Some(Arc::new(site(old)));
+        let mut rules = site(new);
+        let relearned = join(&mut rules, &training, &Thresholds::default());
+        (rules.rules.into_iter().map(|rule| rule.id).collect(), relearned)
+    }
+
+    /// URLs of pages of `path` with and without a parameter, and of others with it alone.
+    fn urls(path: &str, name: &str, both: u32, alone: u32) -> Vec<String> {
+        let with = |i: u32| format!("http://e.com/{path}?id={i}&{name}=1 {path}{i}");
+        let without = (0..both).map(|i| format!("http://e.com/{path}?id={i} {path}{i}"));
+        without.chain((0..both + alone).map(with)).collect()
+    }
+
+    /// The earlier rule merges 20, the new ones 12 and 12; one of these moves 60 URLs.
+    #[test]
+    fn a_new_rule_that_moves_comes_only_until_as_much_is_merged_as_without_the_earlier_ones() {
+        let all = [urls("a", "v", 20, 0), urls("b", "v", 12, 60), urls("c", "v", 12, 0)].concat();
+        let [a, b, c] = ["a", "b", "c"].map(|path| left_out(path, "v"));
+        let both = |new: &[Rule]| joined(std::slice::from_ref(&a), new, &all);
+        let (kept, more_rule) = (Relearned { kept: 1, refused: 0 }, b.clone());
+        assert_eq!(both(&[b.clone(), c.clone()]), (vec!["c-v".to_owned(), "a-v".to_owned()], Some(kept)));
+        // Alone they merge more than the earlier one.
+        let more = [urls("a", "v", 8, 0), urls("b", "v", 12, 60), urls("c", "v", 12, 0)].concat();
+        let (ids, relearned) = joined(std::slice::from_ref(&a), &[b.clone(), c], &more);
+        assert_eq!((ids.len(), relearned), (3, Some(kept)));
+        // More than ten for each.
+        let many = [urls("a", "v", 8, 0), urls("b", "v", 12, 121)].concat();
+        let refused = Relearned { kept: 1, refused: 1 };
+        assert_eq!(joined(&[a], &[b], &many), (vec!["a-v".to_owned()], Some(refused)));
+        // An earlier result without rules has no canonical URLs that could move.
+        assert_eq!(joined(&[], std::slice::from_ref(&more_rule), &all), (vec!["b-v".to_owned()], None));
+    }
+
+    /// Of the pages of `b` more than half are others with the parameter.
+    #[test]
+    fn a_new_rule_that_is_mostly_wrong_does_not_come_beside_earlier_ones() {
+        let [a, b] = ["a", "b"].map(|path| left_out(path, "v"));
+        let of = |wrong: u32| {
+            let mut all = [urls("a", "v", 20, 0), urls("b", "v", 20, 0)].concat();
+            all.iter_mut().rev().take(wrong as usize).for_each(|url| url.push_str("-other"));
+            joined(std::slice::from_ref(&a), std::slice::from_ref(&b), &all).0
+        };
+        assert_eq!([of(9).len(), of(11).len()], [2, 1]);
+        assert_eq!(of(11), ["a-v"]);
+    }
+
+    /// Each earlier rule once, and with labels that are wrong now and then one wrong merge of 200, not three of 60.
+    #[test]
+    fn an_earlier_rule_bears_what_noise_explains() {
+        let a = left_out("a", "v");
+        let of = |pages: u32, wrong: usize, noise: u32| {
+            let mut all = urls("a", "v", pages, 0);
+            all.iter_mut().rev().take(wrong).for_each(|url| url.push_str("-other"));
+            let records = all.iter().map(|url| url.split_once(' ').expect("a URL and its page"));
+            let records = records.map(|(url, page)| (url.as_bytes(), Some(page.as_bytes()), false));
+            let mut training = Training::new("e.com", records);
+            training.hints.previous = Some(Arc::new(site(&[a.clone(), a.clone()])));
+            let mut rules = SiteRules { label_noise_permille: noise, ..site(&[]) };
+            join(&mut rules, &training, &Thresholds::default());
+            rules.rules.len()
+        };
+        assert_eq!([of(200, 0, 0), of(200, 1, 0), of(200, 1, 5), of(60, 3, 50)], [1, 0, 1, 0]);
+    }
+
+    /// The new rule moves fifty URLs for each that it merges; a session is in no key that lasts.
+    #[test]
+    fn sessions_are_left_out_whatever_moves() {
+        let a = left_out("a", "v");
+        let of = |name: &str| {
+            let all = [urls("a", "v", 20, 0), urls("b", name, 12, 600)].concat();
+            joined(std::slice::from_ref(&a), &[left_out("b", name)], &all).0.len()
+        };
+        assert_eq!([of("w"), of("PHPSESSID")], [1, 2]);
+    }
+
+    #[test]
+    fn what_each_run_decides_anew_is_that_of_this_run() {
+        let all = urls("a", "v", 20, 0);
+        let (mut line, mut provisional, mut extended) = (left_out("a", "v"), left_out("a", "v"), left_out("a", "v"));
+        line.line = Some("program/line".to_owned());
+        provisional.provisional = true;
+        extended.extended = true;
+        for rule in [line, provisional] {
+            assert_eq!(joined(&[rule], &[], &all).0, Vec::<String>::new());
+        }
+        let mut training = Training::new("e.com", []);
+        training.hints.previous = Some(Arc::new(site(&[extended])));
+        let (rules, none, thresholds) = (site(&[]), site(&[]), Thresholds::default());
+        let runs = Runs {
+            effects: Effects::new(&none, &training),
+            training: &training,
+            thresholds: &thresholds,
+            previous: training.hints.previous.as_deref().expect("it is set"),
+            new: &rules,
+        };
+        let earlier = runs.earlier(&runs.judged(Vec::new()));
+        assert_eq!(earlier.rules.iter().map(|rule| rule.extended).collect::<Vec<_>>(), [false]);
+    }
+
+    #[test]
+    fn a_rule_comes_behind_those_before_it_among_those_of_its_kind() {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|path| left_out(path, "v"));
+        let form = Rule { kind: Kind::Form, ..left_out("f", "v") };
+        let order = [a.clone(), b.clone(), c.clone(), d.clone(), form.clone()];
+        let ids = |rules: Vec<Rule>| rules.iter().map(|rule| rule.id[..1].to_owned()).collect::<String>();
+        assert_eq!(ids(with(&[a.clone(), c.clone(), form.clone()], &b, &order)), "abcf");
+        assert_eq!(ids(with(&[c.clone(), a.clone(), form.clone()], &b, &order)), "cabf");
+        assert_eq!(ids(with(&[a.clone(), form.clone()], &d, &[])), "daf", "where no rule is known, first");
+        assert_eq!(ids(with(&[a, b], &form, &order)), "abf");
+    }
 }

@@ -30,7 +30,14 @@ impl Sections {
     /// and so are the members of a directory such as `users` where three of them are (`min_clusters`), or where those
     /// that are have a share of its clusters (`section_members_permille`): a list by the name `users`, whose members
     /// are single messages, is a word (crawl-lists: saved share .61 with a section a message, .75 without).
-    pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone, thresholds: &Thresholds) -> Sections {
+    ///
+    /// So are the words of `named`, which scopes of an earlier result name: were they others now, such a scope would
+    /// hold where it never did.
+    pub fn new<'p>(
+        rows: impl Iterator<Item = (&'p [u8], u32)> + Clone,
+        named: impl Iterator<Item = String>,
+        thresholds: &Thresholds,
+    ) -> Sections {
         let min_salient = thresholds.section_min_salient;
         // Clusters of each word.
         let mut clusters: HashMap<&[u8], usize, FixedState> = HashMap::default();
@@ -66,8 +73,9 @@ impl Sections {
             *members >= thresholds.min_clusters || *of * 1_000 >= share
         });
         let words = clusters.iter().filter(|(name, of)| **of >= least && !name.contains(&b'/')).map(|(name, _)| *name);
-        let mut listed: Vec<String> = words.chain(directories.into_keys()).map(text).collect();
+        let mut listed: Vec<String> = words.chain(directories.into_keys()).map(text).chain(named).collect();
         listed.sort_unstable();
+        listed.dedup();
         let tokens = Tokens { sections: listed, ..Tokens::default() };
         let is_tenant = |path: &'p [u8], name: &[u8]| match section::of(path) {
             Section::Tenant(_) => true,

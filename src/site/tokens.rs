@@ -185,7 +185,8 @@ fn candidates(
     let few = total * thresholds.cut_min_semicolons_permille / 1000;
     let delimiter = |(&count, of): (&usize, u8)| (TokenChoice::Delimiter(char::from(of)), often(count));
     // The endings of the earlier result, and these with new ones.
-    let kept = previous.map(|of| of.endings.clone()).unwrap_or_default();
+    let mut kept = previous.map(|of| of.endings.clone()).unwrap_or_default();
+    kept.retain(|word| endings::occurs(word, training, &sample));
     let mut words = kept.clone();
     words.extend(endings::find(training, &sample, thresholds).into_iter().filter(|word| !kept.contains(word)));
     words.truncate(Endings::MOST);

@@ -104,3 +104,22 @@ fn a_new_rule_that_moves_far_more_than_it_merges_is_not_taken_and_the_terminal_s
     let kept = "https://e.com/a/777?view=full";
     assert_eq!(["alone", "kept", "taken"].map(canonical), ["https://e.com/a/777", kept, "https://e.com/a/777"]);
 }
+
+/// Four pages are too few to learn the rule of the earlier result, and bear it out.
+#[test]
+fn earlier_rules_that_the_records_alone_do_not_show_are_counted() {
+    let folder = Folder::with_rules();
+    let text = |both: u32| {
+        let pages = (0..60).map(|i| format!("https://e.com/a/{i}\t{i}\n"));
+        pages.chain((0..both).map(|i| format!("https://e.com/a/{i}?v=1\t{i}\n"))).collect::<String>()
+    };
+    folder.write("old.tsv", text(60).as_bytes());
+    folder.write("new.tsv", text(4).as_bytes());
+    let learn = |arguments: &[&str]| run(job(&folder, &[&["learn", "-q"], arguments].concat())).done();
+    learn(&["old.tsv", "--out", "old"]);
+    let said = "rules of --previous that these records alone do not show: 1\n";
+    assert!(!learn(&["new.tsv", "--out", "alone"]).contains(said));
+    assert!(learn(&["new.tsv", "--out", "kept", "--previous", "old"]).contains(said));
+    let summary = std::fs::read_to_string(folder.path("kept/summary.json")).unwrap();
+    assert!(summary.contains("\"learn: rules of the earlier result\": 1"), "{summary}");
+}

@@ -3,6 +3,7 @@
 use super::learner_site::{Row, training};
 use std::sync::Arc;
 use undust::rules::{Constraint, Operation, Representative, Rule, RuleSet, SiteRules, Test};
+use undust::site::hints::Votes;
 use undust::site::{Params, learn};
 
 /// Rows of the pages in `pages` at this place (`{}` is the number of the page).
@@ -95,4 +96,73 @@ fn a_rule_between_forms_leads_where_it_led() {
     assert_eq!(of(&old), "http://e.com/item/777.html");
     assert_eq!(of(&with(&sample, None, |_| ())), "http://e.com/show?id=777");
     assert_eq!(of(&with(&sample, Some(&old), |_| ())), "http://e.com/item/777.html");
+}
+
+/// Beside each page at `/list?cat=C&id=I` of the earlier run, `id` said nothing; now each `cat` was met once.
+#[test]
+fn an_earlier_rule_under_which_nothing_is_merged_goes_although_it_rewrites_urls() {
+    let old = earlier(&[left_out("id", &[], "id")]);
+    let once = rows("http://e.com/list?cat={}&id=7", 0..60);
+    assert_eq!(ids(&with(&once, Some(&old), |_| ())), Vec::<&str>::new());
+}
+
+/// In `/shop/` the parameter names the page, so that the earlier rule excludes that section. The new records have so
+/// few URLs of it that it is no section by itself.
+#[test]
+fn a_section_that_an_earlier_rule_excludes_stays_one() {
+    let place = |section: &str, query: &str| format!("http://e.com/{section}/{{}}/p{query}");
+    let mut old_rows = Vec::new();
+    let names =
+        ["shop", "one"].into_iter().map(str::to_owned).chain((b'a'..=b'z').map(|at| format!("x{}", char::from(at))));
+    for section in names {
+        for query in ["", "?v=1"] {
+            old_rows.extend(rows(&place(&section, query), 0..20));
+        }
+    }
+    let named = |row: &mut Row| {
+        let section = row.url.split('/').nth(3).unwrap();
+        let value = if section == "shop" && row.url.ends_with("v=1") { "1" } else { "" };
+        row.cluster = row.cluster.take().map(|page| format!("{section}-{page}-{value}"));
+    };
+    old_rows.iter_mut().for_each(named);
+    let old = with(&old_rows, None, |_| ());
+    let shop = "http://e.com/shop/777/p?v=1";
+    assert_eq!(canonical(&old, shop), shop);
+    assert_eq!(canonical(&old, "http://e.com/one/777/p?v=1"), "http://e.com/one/777/p");
+    let mut sample = [rows(&place("one", ""), 0..60), rows(&place("one", "?v=1"), 0..60)].concat();
+    sample.extend(rows(&place("shop", "?v=1"), 0..2));
+    sample.iter_mut().for_each(named);
+    let new = with(&sample, Some(&old), |_| ());
+    assert_eq!(canonical(&new, shop), shop);
+    assert_eq!(canonical(&new, "http://e.com/one/777/p?v=1"), "http://e.com/one/777/p");
+}
+
+/// Six pages on two hosts are too few to learn that these serve the same; the earlier result says so. A record that
+/// redirects to another site says nothing of them.
+#[test]
+fn what_a_foreign_origin_says_leaves_earlier_rules_on_the_origin() {
+    let old = with(&[rows("http://www.e.com/a/{}", 0..60), rows("http://e.com/a/{}", 0..60)].concat(), None, |_| ());
+    let sample = [rows("http://www.e.com/a/{}", 0..30), rows("http://e.com/a/{}", 28..60)].concat();
+    let of = |origin: Option<&str>| {
+        let mut training = training("e.com", &sample);
+        training.hints.previous = Some(Arc::new(old.clone()));
+        if let Some(origin) = origin {
+            training.hints.targets.add(origin.as_bytes(), Votes { scheme: 0, host: 1 });
+        }
+        canonical(&learn(training, &Params::default()).rules, "http://www.e.com/a/777")
+    };
+    let foreign = [None, Some("http://ads.other.com")].map(of);
+    assert_eq!(foreign, ["http://e.com/a/777"; 2]);
+    assert_eq!(of(Some("http://www.e.com")), "http://www.e.com/a/777");
+}
+
+/// Endings of the earlier result that no URL has any more.
+#[test]
+fn endings_that_no_record_has_go() {
+    let sample = [rows("http://e.com/a/{}", 0..60), rows("http://e.com/a/{}/print", 0..60)].concat();
+    let mut old = with(&sample, None, |_| ());
+    old.tokens.endings = (0..8).map(|i| format!("gone{i}")).collect();
+    assert_eq!(with(&sample, Some(&old), |_| ()).tokens.endings, Vec::<String>::new());
+    old.tokens.endings = vec!["print".to_owned()];
+    assert_eq!(with(&sample, Some(&old), |_| ()).tokens.endings, ["print"]);
 }
