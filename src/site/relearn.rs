@@ -59,7 +59,7 @@ pub fn join(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds)
 }
 
 /// The rules with another one: among those of its kind, behind the rules before it in `order` that are here.
-fn with(rules: &[Rule], rule: &Rule, order: &[Rule]) -> Vec<Rule> {
+fn inserted(rules: &[Rule], rule: &Rule, order: &[Rule]) -> Vec<Rule> {
     let first = |is_there: fn(u8, u8) -> bool| {
         let place = rules.iter().position(|of| is_there(turn(of.kind), turn(rule.kind)));
         place.unwrap_or(rules.len())
@@ -87,7 +87,7 @@ fn contains(rules: &[Rule], rule: &Rule) -> bool {
 
 /// True for rules that do the same to the same URLs, whatever their evidence.
 fn is_same(one: &Rule, other: &Rule) -> bool {
-    one.scope == other.scope && one.operations == other.operations
+    one.scope == other.scope && one.operations == other.operations && one.closed == other.closed
 }
 
 /// The rules of two runs, and what they are judged by.
@@ -129,13 +129,13 @@ impl Runs<'_> {
         }
         for rule in alone.rules.iter().filter(|rule| is_decided_anew(rule)) {
             if !contains(&rules, rule) {
-                rules = with(&rules, rule, &alone.rules);
+                rules = inserted(&rules, rule, &alone.rules);
             }
         }
         let (known, unknown): (Vec<Rule>, Vec<Rule>) = rules.iter().cloned().partition(is_new);
         let mut kept = self.judged(known);
         for rule in unknown {
-            let with = self.judged(with(&kept.rules, &rule, &rules));
+            let with = self.judged(inserted(&kept.rules, &rule, &rules));
             if with.effect.is_as_right_as(&kept.effect, &alone.effect, self.new.label_noise_permille)
                 && with.effect.is_borne_beside(&kept.effect, self.thresholds)
                 && self.is_general(&rule, &kept, &rules)
@@ -157,7 +157,7 @@ impl Runs<'_> {
         for constraint in general.scope.iter_mut().filter(|constraint| names_exceptions(&constraint.test)) {
             constraint.test = Test::Present;
         }
-        let mut rules = with(&others.rules, rule, order);
+        let mut rules = inserted(&others.rules, rule, order);
         let place = rules.iter_mut().find(|of| is_same(of, rule));
         *place.expect("the rule was put there") = general;
         self.judged(rules).effect.is_mostly_right_beside(&others.effect)
@@ -174,7 +174,7 @@ impl Runs<'_> {
                 if is_enough || contains(&both.rules, rule) {
                     continue;
                 }
-                let with = self.judged(with(&both.rules, rule, &alone.rules));
+                let with = self.judged(inserted(&both.rules, rule, &alone.rules));
                 // What the new rules merge wrongly, the proof narrows.
                 let is_right = with.effect.is_as_right_as(&both.effect, &alone.effect, 0)
                     && with.effect.is_mostly_right_beside(&both.effect);
@@ -362,9 +362,9 @@ mod tests {
         let form = Rule { kind: Kind::Form, ..left_out("f", "v") };
         let order = [a.clone(), b.clone(), c.clone(), d.clone(), form.clone()];
         let ids = |rules: Vec<Rule>| rules.iter().map(|rule| rule.id[..1].to_owned()).collect::<String>();
-        assert_eq!(ids(with(&[a.clone(), c.clone(), form.clone()], &b, &order)), "abcf");
-        assert_eq!(ids(with(&[c.clone(), a.clone(), form.clone()], &b, &order)), "cabf");
-        assert_eq!(ids(with(&[a.clone(), form.clone()], &d, &[])), "daf", "where no rule is known, first");
-        assert_eq!(ids(with(&[a, b], &form, &order)), "abf");
+        assert_eq!(ids(inserted(&[a.clone(), c.clone(), form.clone()], &b, &order)), "abcf");
+        assert_eq!(ids(inserted(&[c.clone(), a.clone(), form.clone()], &b, &order)), "cabf");
+        assert_eq!(ids(inserted(&[a.clone(), form.clone()], &d, &[])), "daf", "where no rule is known, first");
+        assert_eq!(ids(inserted(&[a, b], &form, &order)), "abf");
     }
 }
