@@ -55,8 +55,8 @@ impl Columns {
         out.frequency = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
         let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
         let rows = out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label));
-        let known = training.hints.previous.iter().flat_map(|previous| named_sections(previous));
-        out.sections = Sections::new(rows, known, thresholds);
+        let named = training.hints.previous.iter().flat_map(|previous| named_sections(previous));
+        out.sections = Sections::new(rows, named, thresholds);
         out.tokens.sections.clone_from(&out.sections.words);
         out.preferred = Preferred::new(training, &mut out);
         out

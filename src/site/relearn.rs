@@ -5,11 +5,11 @@
 //! still move far more URLs than it merges: that `%3A` may be written `:` merges the few pages that were met both
 //! ways, and gives each of the others another address.
 //!
-//! So the rules of the earlier result come first, without those that merge wrongly what the new ones do not. The new
-//! ones come beside them: those that merge and move nothing, then, until as much is merged as the new ones merge alone,
-//! those that move few for each that they merge. A rule of the earlier result without which as much is merged goes: no
-//! record shows it now, or a new one says the same. Where the new rules alone merge so much more that it is worth what
-//! they move, they stand alone.
+//! So the rules of the earlier result come first, without those that merge more wrongly than the new ones do and wrong
+//! labels explain. The new ones come beside them: those that merge and move nothing, and sessions, whatever they
+//! move; then, until as much is merged as the new ones merge alone, those that move few for each that they merge. A
+//! rule of the earlier result without which as much is merged goes: no record shows it now, or a new one says the same.
+//! Where the new rules alone merge so much more that it is worth what they move, they stand alone.
 //!
 //! A URL moves if its group of duplicates is the same set as under the earlier rules, and its canonical URL is another
 //! ([`effects`](super::effects)). Where records redirect or declare another origin, rules on the origin are those of

@@ -152,12 +152,13 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// Adds mirror rules, withdraws rules that hold by chance or show too little, and adds exceptions, look-ups and
-    /// value ranges. All need the URLs as the rules reduce them, which take more memory than the rest of a site: so
-    /// this is one stage, and no state between two stages holds them.
+    /// Adds mirror rules, withdraws rules that hold by chance or show too little, joins the rest with an earlier
+    /// result, and adds exceptions, look-ups and value ranges. All need the URLs as the rules reduce them, which take
+    /// more memory than the rest of a site: so this is one stage, and no state between two stages holds them.
     pub fn refine_rules(mut self) -> Outcome {
         let found = self.find_mirrors();
         let found = self.withdraw_rules(found);
+        let found = self.join_earlier(found);
         self.memorize(found);
         let Selected { training, mut rules, mut counts, params, .. } = self;
         if params.extend_to_domain {
@@ -192,8 +193,8 @@ impl Selected {
         reduced::identities(rules, training)
     }
 
-    /// Withdraws or narrows rules that a small sample does not show, that chance explains, or that then join nothing,
-    /// and joins what is left with the rules of an earlier result; returns the URLs as the rules reduce them.
+    /// Withdraws or narrows rules that a small sample does not show, that chance explains, or that then join nothing;
+    /// returns the URLs as the rules that are left reduce them.
     fn withdraw_rules(&mut self, mut found: Vec<Identity>) -> Vec<Identity> {
         let Selected { training, covering, rules, counts, params } = self;
         let (without, thresholds) = (params.without, &params.thresholds);
@@ -227,13 +228,17 @@ impl Selected {
             counts.insert(Count::JoinNothing, idle);
             found = reduced::identities(rules, training);
         }
-        if let Some(relearned) = relearn::join(rules, training, thresholds) {
-            let counted = [(Count::Kept, relearned.kept), (Count::MoveTooManyUrls, relearned.refused)];
-            counts.extend(counted.into_iter().filter(|of| of.1 > 0));
-            set_ids(rules);
-            found = reduced::identities(rules, training);
-        }
         found
+    }
+
+    /// Joins the rules with those of an earlier result, if there is one; returns the URLs as the rules reduce them.
+    fn join_earlier(&mut self, found: Vec<Identity>) -> Vec<Identity> {
+        let Selected { training, rules, counts, params, .. } = self;
+        let Some(relearned) = relearn::join(rules, training, &params.thresholds) else { return found };
+        let counted = [(Count::Kept, relearned.kept), (Count::MoveTooManyUrls, relearned.refused)];
+        counts.extend(counted.into_iter().filter(|of| of.1 > 0));
+        set_ids(rules);
+        reduced::identities(rules, training)
     }
 
     /// Adds what is learned page by page: exceptions of rules, look-ups and value ranges.
