@@ -5,6 +5,7 @@ use std::path::Path;
 
 use undust::dataflow::Learned;
 use undust::dataflow::summary::{Figures, Summary};
+use undust::model::Count;
 use undust::model::shown::Page;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::types::Evidence;
@@ -30,13 +31,16 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary, out: &Path) 
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
-        if let Some(count) = site.learned.counts.get(&undust::model::Count::Kept) {
+        if let Some(count) = site.learned.counts.get(&Count::Kept) {
             let _ = writeln!(text, "    rules of --previous that these records alone do not show: {count}");
         }
-        if let Some(count) = site.learned.counts.get(&undust::model::Count::MoveTooManyUrls) {
+        if let Some(refused) = site.learned.counts.get(&Count::MoveTooManyUrls) {
+            let of = |count| site.learned.counts.get(&count).copied().unwrap_or(0);
+            let (merge, moved) = (of(Count::WouldMerge), of(Count::WouldMove));
             let _ = writeln!(
                 text,
-                "    new rules not taken: {count} (they move canonical URLs of --previous: see moved_percent)"
+                "    new rules not taken: {refused}; all new rules would merge {merge} URLs more and move {moved} of --previous \
+                 (see moved_permille)"
             );
         }
         let gone = site.withdrawn.iter().map(|of| (&of.rule, of.reason, "withdrawn"));

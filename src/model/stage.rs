@@ -154,7 +154,8 @@ stages! {
     /// The rules of an earlier result come first, and new ones beside them that do not move too many of its canonical
     /// URLs.
     Previous "previous" "src/site/relearn.rs" in RefineRules
-        [Kept "rules of the earlier result", MoveTooManyUrls "rules that move too many URLs"]
+        [Kept "rules of the earlier result", MoveTooManyUrls "rules that move too many URLs",
+         WouldMerge "URLs that these rules would merge", WouldMove "URLs that they would move"]
     /// Pages for which a rule does not hold (`learn_exceptions`).
     Exceptions "exceptions" "src/site/lookups.rs" in RefineRules without "none" [ExceptionPages "exceptions"]
     /// Single URLs (`learn`).

@@ -32,22 +32,32 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// True where no more leads elsewhere than by one of two others, and no more is merged wrongly, but for as much as
-    /// so many wrong labels of 1,000 explain.
+    /// True where no more is merged wrongly than by one of two others, but for as much as so many wrong labels of 1,000
+    /// explain.
     pub fn is_as_right_as(&self, one: &Effect, other: &Effect, noise_permille: u32) -> bool {
         let noise = (self.right + self.wrong) * noise_permille as usize / 1_000;
-        self.wrong <= one.wrong.max(other.wrong) + noise && self.away <= one.away.max(other.away)
+        self.wrong <= one.wrong.max(other.wrong) + noise
+    }
+
+    /// Rows that lead elsewhere beyond those that do by each of two others.
+    pub fn away_beyond(&self, one: &Effect, other: &Effect) -> usize {
+        self.away.saturating_sub(one.away.max(other.away))
+    }
+
+    /// Right merges beyond those of others.
+    pub fn right_beyond(&self, others: &Effect) -> usize {
+        self.right.saturating_sub(others.right)
     }
 
     /// True where the merges that others do not make have few enough wrong ones for an operation.
     pub fn is_borne_beside(&self, others: &Effect, thresholds: &Thresholds) -> bool {
-        let (right, wrong) = (self.right.saturating_sub(others.right), self.wrong.saturating_sub(others.wrong));
+        let (right, wrong) = (self.right_beyond(others), self.wrong.saturating_sub(others.wrong));
         wrong == 0 || Bound::operation(thresholds).allows(right as u64, wrong as u64, 0)
     }
 
     /// True where of the merges that others do not make no more are wrong than right.
     pub fn is_mostly_right_beside(&self, others: &Effect) -> bool {
-        self.wrong.saturating_sub(others.wrong) <= self.right.saturating_sub(others.right)
+        self.wrong.saturating_sub(others.wrong) <= self.right_beyond(others)
     }
 
     /// Right merges, less URLs that lead elsewhere.

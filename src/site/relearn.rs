@@ -7,19 +7,22 @@
 //!
 //! So the rules of the earlier result come first, without those that merge more wrongly than the new ones do and wrong
 //! labels explain. The new ones come beside them: those that merge and move nothing, and sessions, whatever they
-//! move; then, until as much is merged as the new ones merge alone, those that move few for each that they merge. A
-//! rule of the earlier result without which as much is merged goes: no record shows it now, or a new one says the same.
-//! Where the new rules alone merge so much more that it is worth what they move, they stand alone.
+//! move; then, until as much is merged as the new ones merge alone, those that merge most for each that they move, as
+//! long as no more of the URLs of the site move than [`Thresholds::moved_permille`] says. A rule of the earlier result
+//! without which as much is merged goes: no record shows it now, or a new one says the same. Where the new rules alone
+//! merge more and move no more than that, they stand alone.
 //!
 //! A URL moves if its group of duplicates is the same set as under the earlier rules, and its canonical URL is another
 //! ([`effects`](super::effects)). Where records redirect or declare another origin, rules on the origin are those of
 //! this run.
 
 use super::effects::{Effect, Effects};
+use super::evidence::Bound;
 use super::operations::is_tracker;
 use super::{Thresholds, Training};
 use crate::rules::{Kind, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::Key;
+use std::cmp::Reverse;
 
 /// Rules of the earlier result that are looked at, the first ones: a bound of work. Where more rules are new, these
 /// stand alone. No site of the public corpora has half of it.
@@ -30,8 +33,12 @@ const MOST: usize = 128;
 pub struct Relearned {
     /// Rules of the earlier result that this run did not find.
     pub kept: u64,
-    /// New rules that merge, and move too many URLs for that.
+    /// New rules that merge, and move too many URLs.
     pub refused: u64,
+    /// URLs that would be merged with these as well.
+    pub unmerged: u64,
+    /// URLs that would move with them.
+    pub unmoved: u64,
 }
 
 /// Joins the rules of the earlier result with those that were learned; `None` where the latter stay as they are.
@@ -47,15 +54,18 @@ pub fn join(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds)
     if new.len() > MOST {
         return None;
     }
-    let (both, refused) = runs.with_new(earlier, &new, &alone);
+    let (free, moving) = runs.with_free(earlier, &new, &alone);
+    let may_be_alone = runs.may_move(&alone.effect, &free.effect);
+    let (both, refused) = runs.with_moving(free, moving, &alone);
     let (more, less) = (&alone.effect, &both.effect);
-    let merges_more = more.merges() > less.merges() && more.is_mostly_right_beside(less);
-    if merges_more && runs.is_worth(more, less, true) {
+    if more.merges() > less.merges() && more.is_mostly_right_beside(less) && may_be_alone {
         return None;
     }
+    let unmerged = u64::try_from(more.merges() - less.merges()).unwrap_or(0);
+    let unmoved = more.moved().saturating_sub(less.moved()) as u64;
     rules.rules = runs.without_needless(both).rules;
     let kept = rules.rules.iter().filter(|rule| !contains(&alone.rules, rule)).count() as u64;
-    Some(Relearned { kept, refused })
+    Some(Relearned { kept, refused, unmerged, unmoved })
 }
 
 /// The rules with another one: among those of its kind, behind the rules before it in `order` that are here.
@@ -138,12 +148,22 @@ impl Runs<'_> {
             let with = self.judged(inserted(&kept.rules, &rule, &rules));
             if with.effect.is_as_right_as(&kept.effect, &alone.effect, self.new.label_noise_permille)
                 && with.effect.is_borne_beside(&kept.effect, self.thresholds)
+                && self.leads_where_it_did(&rule, &with.effect, &kept.effect, &alone.effect)
                 && self.is_general(&rule, &kept, &rules)
             {
                 kept = with;
             }
         }
         kept
+    }
+
+    /// True for a rule of the earlier result that leads to no more URLs that redirect, or declare another, than the
+    /// kept ones or the new ones alone do, but for as many as its merges, then and now, bear: one page of a hundred
+    /// that declares another gives the others no other address.
+    fn leads_where_it_did(&self, rule: &Rule, with: &Effect, kept: &Effect, alone: &Effect) -> bool {
+        let away = with.away_beyond(kept, alone) as u64;
+        let merges = rule.evidence.good + with.right_beyond(kept) as u64;
+        away == 0 || Bound::operation(self.thresholds).wilson(merges, away, 0)
     }
 
     /// True for a rule that merges as much rightly as wrongly where it excepts no values: with enough of them named,
@@ -163,31 +183,55 @@ impl Runs<'_> {
         self.judged(rules).effect.is_mostly_right_beside(&others.effect)
     }
 
-    /// Rules of the earlier result with new ones, and how many of these move too many URLs: first those that move none,
-    /// then others until as much is merged as by all new rules `alone`.
-    fn with_new(&self, earlier: Judged, new: &[&Rule], alone: &Judged) -> (Judged, u64) {
-        let (mut both, mut refused) = (earlier, 0);
-        for may_move in [false, true] {
-            refused = 0;
-            for rule in new {
-                let is_enough = may_move && both.effect.merges() >= alone.effect.merges();
-                if is_enough || contains(&both.rules, rule) {
-                    continue;
-                }
-                let with = self.judged(inserted(&both.rules, rule, &alone.rules));
-                // What the new rules merge wrongly, the proof narrows.
-                let is_right = with.effect.is_as_right_as(&both.effect, &alone.effect, 0)
-                    && with.effect.is_mostly_right_beside(&both.effect);
-                if is_right && with.effect.merges() > both.effect.merges() {
-                    // No URL with a session is a key that lasts.
-                    match is_of_session(rule) || self.is_worth(&with.effect, &both.effect, may_move) {
-                        true => both = with,
-                        false => refused += 1,
-                    }
-                }
+    /// Rules of the earlier result with the new ones that move no URL, and the others that merge more, those first that
+    /// merge most for each URL that they move.
+    fn with_free<'r>(&self, earlier: Judged, new: &[&'r Rule], alone: &Judged) -> (Judged, Vec<&'r Rule>) {
+        let mut free = earlier;
+        let mut moving: Vec<(&Rule, i64)> = Vec::new();
+        for rule in new {
+            let Some(with) = self.with_rule(&free, rule, alone) else { continue };
+            let moves = with.effect.moves_beyond(&free.effect) as i64;
+            // No URL with a session is a key that lasts.
+            if moves == 0 || is_of_session(rule) {
+                free = with;
+            } else {
+                moving.push((rule, (with.effect.merges() - free.effect.merges()) * 1_000_000 / moves));
+            }
+        }
+        // Stable: the order of the rules breaks ties.
+        moving.sort_by_key(|&(_, merges)| Reverse(merges));
+        (free, moving.into_iter().map(|(rule, _)| rule).collect())
+    }
+
+    /// The rules with those that move URLs, until as much is merged as by all new rules `alone`, and how many of these
+    /// would move too many.
+    fn with_moving(&self, free: Judged, moving: Vec<&Rule>, alone: &Judged) -> (Judged, u64) {
+        let in_any_case = free.effect.clone();
+        let (mut both, mut refused) = (free, 0);
+        for rule in moving {
+            if both.effect.merges() >= alone.effect.merges() {
+                break;
+            }
+            match self.with_rule(&both, rule, alone) {
+                Some(with) if self.may_move(&with.effect, &in_any_case) => both = with,
+                Some(_) => refused += 1,
+                None => {}
             }
         }
         (both, refused)
+    }
+
+    /// The rules with a new one, if it is not there, merges more than they do, and is right.
+    fn with_rule(&self, rules: &Judged, rule: &Rule, alone: &Judged) -> Option<Judged> {
+        if contains(&rules.rules, rule) {
+            return None;
+        }
+        let with = self.judged(inserted(&rules.rules, rule, &alone.rules));
+        // What the new rules merge wrongly, the proof narrows.
+        let is_right = with.effect.is_as_right_as(&rules.effect, &alone.effect, 0)
+            && with.effect.away_beyond(&rules.effect, &alone.effect) == 0
+            && with.effect.is_mostly_right_beside(&rules.effect);
+        (is_right && with.effect.merges() > rules.effect.merges()).then_some(with)
     }
 
     /// The rules without those of the earlier result alone without which as much is merged, the last ones first.
@@ -205,13 +249,10 @@ impl Runs<'_> {
         rules
     }
 
-    /// Whether what rules merge beyond others is worth what they move beyond them.
-    fn is_worth(&self, with: &Effect, without: &Effect, may_move: bool) -> bool {
-        let free = self.thresholds.moved_free_permille * self.training.len() as u64;
-        let moves = with.moves_beyond(without) as u64;
-        let merges = (with.merges() - without.merges()).max(0) as u64;
-        let is_enough = || may_move && moves * 100 <= merges * self.thresholds.moved_percent;
-        with.moved() as u64 * 1_000 <= free || moves == 0 || is_enough()
+    /// True where no more of the URLs of the site move than may, beside those that move in any case.
+    fn may_move(&self, effect: &Effect, in_any_case: &Effect) -> bool {
+        let moves = effect.moves_beyond(in_any_case) as u64;
+        moves * 1_000 <= self.thresholds.moved_permille * self.training.len() as u64
     }
 }
 
@@ -254,12 +295,17 @@ mod tests {
 
     /// Ids of the rules that are left of `old` and `new` on these URLs, the page of each after a blank.
     fn joined(old: &[Rule], new: &[Rule], urls: &[String]) -> (Vec<String>, Option<Relearned>) {
+        joined_if(Thresholds::default().moved_permille, old, new, urls)
+    }
+
+    /// Ids of the rules that are left of `old` and `new` on these URLs where so many of 1,000 URLs may move.
+    fn joined_if(may: u64, old: &[Rule], new: &[Rule], urls: &[String]) -> (Vec<String>, Option<Relearned>) {
         let records = urls.iter().map(|url| url.split_once(' ').expect("a URL and its page"));
         let records = records.map(|(url, page)| (url.as_bytes(), Some(page.as_bytes()), false));
         let mut training = Training::new("e.com", records);
         training.hints.previous = Some(Arc::new(site(old)));
         let mut rules = site(new);
-        let relearned = join(&mut rules, &training, &Thresholds::default());
+        let relearned = join(&mut rules, &training, &Thresholds { moved_permille: may, ..Thresholds::default() });
         (rules.rules.into_iter().map(|rule| rule.id).collect(), relearned)
     }
 
@@ -270,24 +316,37 @@ mod tests {
         without.chain((0..both + alone).map(with)).collect()
     }
 
-    /// The earlier rule merges 20, the new ones 12 and 12; one of these moves 60 URLs.
+    /// The earlier rule merges 20, the new ones 12 and 12; one of these moves 60 of 148 URLs.
     #[test]
     fn a_new_rule_that_moves_comes_only_until_as_much_is_merged_as_without_the_earlier_ones() {
         let all = [urls("a", "v", 20, 0), urls("b", "v", 12, 60), urls("c", "v", 12, 0)].concat();
         let [a, b, c] = ["a", "b", "c"].map(|path| left_out(path, "v"));
-        let both = |new: &[Rule]| joined(std::slice::from_ref(&a), new, &all);
-        let (kept, more_rule) = (Relearned { kept: 1, refused: 0 }, b.clone());
-        assert_eq!(both(&[b.clone(), c.clone()]), (vec!["c-v".to_owned(), "a-v".to_owned()], Some(kept)));
-        // Alone they merge more than the earlier one.
+        let (a, b) = (std::slice::from_ref(&a), &b);
+        let kept = Relearned { kept: 1, refused: 0, unmerged: 0, unmoved: 60 };
+        assert_eq!(
+            joined_if(1_000, a, &[b.clone(), c.clone()], &all),
+            (vec!["c-v".to_owned(), "a-v".to_owned()], Some(kept))
+        );
+        // Alone they merge more than the earlier one: 24 for 8.
         let more = [urls("a", "v", 8, 0), urls("b", "v", 12, 60), urls("c", "v", 12, 0)].concat();
-        let (ids, relearned) = joined(std::slice::from_ref(&a), &[b.clone(), c], &more);
-        assert_eq!((ids.len(), relearned), (3, Some(kept)));
-        // More than ten for each.
-        let many = [urls("a", "v", 8, 0), urls("b", "v", 12, 121)].concat();
-        let refused = Relearned { kept: 1, refused: 1 };
-        assert_eq!(joined(&[a], &[b], &many), (vec!["a-v".to_owned()], Some(refused)));
+        let joined_of = |may| joined_if(may, a, &[b.clone(), c.clone()], &more);
+        // 60 of 124 are 483.9 of 1,000.
+        let refused = Relearned { kept: 1, refused: 1, unmerged: 4, unmoved: 60 };
+        assert_eq!(joined_of(483), (vec!["c-v".to_owned(), "a-v".to_owned()], Some(refused)));
+        let (ids, relearned) = joined_of(484);
+        assert_eq!((ids.len(), relearned.map(|of| (of.kept, of.refused))), (3, Some((1, 0))));
         // An earlier result without rules has no canonical URLs that could move.
-        assert_eq!(joined(&[], std::slice::from_ref(&more_rule), &all), (vec!["b-v".to_owned()], None));
+        assert_eq!(joined(&[], std::slice::from_ref(b), &all), (vec!["b-v".to_owned()], None));
+    }
+
+    /// The earlier rule merges eight, each new one twelve; without one of these less than 24 are merged.
+    #[test]
+    fn of_new_rules_that_move_those_come_first_that_move_less_for_what_they_merge() {
+        let all = [urls("a", "v", 8, 0), urls("b", "v", 12, 60), urls("c", "v", 12, 40)].concat();
+        let [a, b, c] = ["a", "b", "c"].map(|path| left_out(path, "v"));
+        let of = |may| joined_if(may, std::slice::from_ref(&a), &[b.clone(), c.clone()], &all).0.concat();
+        // 40 of 164 are 243.9 of 1,000, 60 are 365.9, and 100 are 609.8.
+        assert_eq!([243, 244, 609, 610].map(of), ["a-v", "c-va-v", "c-va-v", "b-vc-va-v"]);
     }
 
     /// Of the pages of `b` more than half are others with the parameter.
@@ -319,6 +378,23 @@ mod tests {
             rules.rules.len()
         };
         assert_eq!([of(200, 0, 0), of(200, 1, 0), of(200, 1, 5), of(60, 3, 50)], [1, 0, 1, 0]);
+    }
+
+    /// One of the URLs that the earlier rule leads to redirects.
+    #[test]
+    fn an_earlier_rule_may_lead_to_few_urls_that_redirect() {
+        let of = |pages: u32, redirecting: usize| {
+            let all = urls("a", "v", pages, 0);
+            let records = all.iter().map(|url| url.split_once(' ').expect("a URL and its page"));
+            let records = records.enumerate();
+            let records = records.map(|(at, (url, page))| (url.as_bytes(), Some(page.as_bytes()), at < redirecting));
+            let mut training = Training::new("e.com", records);
+            training.hints.previous = Some(Arc::new(site(&[left_out("a", "v")])));
+            let mut rules = site(&[]);
+            join(&mut rules, &training, &Thresholds::default());
+            rules.rules.len()
+        };
+        assert_eq!([of(40, 0), of(40, 1), of(12, 1), of(40, 5)], [1, 1, 0, 0]);
     }
 
     /// The new rule moves fifty URLs for each that it merges; a session is in no key that lasts.

@@ -4,6 +4,7 @@ use super::columns::Columns;
 use super::covering::Covering;
 use super::outcome::Outcome;
 use super::reduced::Identity;
+use super::relearn::Relearned;
 use super::training::Training;
 use super::{
     absence, chance, emit, energy, extend, feeds, forms, fronts, lines, lookups, mirrors, profile, reduced, relearn,
@@ -235,8 +236,11 @@ impl Selected {
     fn join_earlier(&mut self, found: Vec<Identity>) -> Vec<Identity> {
         let Selected { training, rules, counts, params, .. } = self;
         let Some(relearned) = relearn::join(rules, training, &params.thresholds) else { return found };
-        let counted = [(Count::Kept, relearned.kept), (Count::MoveTooManyUrls, relearned.refused)];
-        counts.extend(counted.into_iter().filter(|of| of.1 > 0));
+        let Relearned { kept, refused, unmerged, unmoved } = relearned;
+        let of_refused =
+            [(Count::MoveTooManyUrls, refused), (Count::WouldMerge, unmerged), (Count::WouldMove, unmoved)];
+        counts.extend((kept > 0).then_some((Count::Kept, kept)));
+        counts.extend(of_refused.into_iter().filter(|of| refused > 0 && of.1 > 0));
         set_ids(rules);
         reduced::identities(rules, training)
     }

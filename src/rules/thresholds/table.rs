@@ -341,13 +341,9 @@ thresholds! {
     /// Rows of a site from which on no scope is tested against chance: there are few pages that one does not
     /// know another of.
     chance_most_rows: usize = 30_000, 0..=MANY as usize;
-    /// URLs that a rule which an earlier result does not have may move to another canonical URL, in hundredths of
-    /// those that it merges: ten for one, since a URL moves once, and a merge saves a fetch with each crawl. With
-    /// 10000, of 67 crawls .0869 of the URLs move in place of .0667, and .7155 of the duplicates are saved in place
-    /// of .7118; where one page in ten has duplicates, .394 in place of .269, and .4932 in place of .4776.
-    moved_percent: u64 = 1_000, 0..=MANY;
-    /// URLs of a site that may move whatever is merged for it, in thousandths.
-    moved_free_permille: u64 = 3, 0..=1_000;
+    /// URLs of a site whose canonical URL may be another than in an earlier result, in thousandths, for what new rules
+    /// merge.
+    moved_permille: u64 = 2, 0..=1_000;
     /// Values of a parameter up to which it makes variants of a page, not pages.
     page_most_values: usize = 16, 0..=MANY as usize;
     /// Clusters up to which URLs that differ in such parameters alone are one page.
