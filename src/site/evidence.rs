@@ -58,6 +58,11 @@ impl Bound {
         Bound::of(of, [of.span_permille, of.span_half_z, of.span_raw_permille])
     }
 
+    /// The bound of predictions of value ranges in a group of many clusters.
+    pub fn value_range_of_many(of: &Thresholds) -> Bound {
+        Bound::of(of, [of.span_many_permille, of.span_many_half_z, of.span_many_raw_permille])
+    }
+
     fn of(of: &Thresholds, [permille, half_z, raw_permille]: [u64; 3]) -> Bound {
         let &Thresholds { min_good, min_clusters, support_parts, min_constant, noise_factor, .. } = of;
         let noise_deviations = [of.noise_deviations, of.noise_deviations_sure];

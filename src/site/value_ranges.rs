@@ -23,6 +23,7 @@ use super::reduced::Identity;
 use super::trials::{ONE, Trials};
 use crate::model::hash64_seeded;
 use crate::rules::value_ranges::{RangedKey, ValueRange};
+use std::collections::BTreeSet;
 
 /// Numbers of known values from which others are predicted: tried in turn, and chosen by hold-out. A bound of work.
 const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
@@ -35,6 +36,8 @@ struct Belief {
     absent: bool,
     /// Between two numbers of one cluster lie numbers of it, and this far beyond.
     between: Option<u64>,
+    /// What `between` says of groups of few clusters, in groups of [many](is_of_many).
+    between_of_many: Option<u64>,
     /// This far below the smallest number of a group lie numbers of its cluster, where the URL without the
     /// key is of that, too: those of a first page.
     below: u64,
@@ -62,7 +65,7 @@ pub fn learn(
         let leads = Leads::new(&groups, |at| reader.lead(identities, subject, at, best[at]), thresholds);
         let mut pages = Vec::new();
         for group in groups {
-            value_ranges(group, &belief, &leads, |like, range| {
+            value_ranges(group, &belief, &leads, thresholds, |like, range| {
                 let target = if leads.hold(like) { best[like as usize] } else { like as usize };
                 if let Some(page) = page(target) {
                     let like = identities[like as usize].source.as_str().to_owned();
@@ -87,7 +90,8 @@ fn is_fifth(group: u64) -> bool {
 
 fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
     let (bound, most) = (Bound::value_range(thresholds), thresholds.span_max_trials);
-    let mut belief = Belief { values: None, absent: false, between: None, below: 0, evidence: (0, 0, 0) };
+    let mut belief =
+        Belief { values: None, absent: false, between: None, between_of_many: None, below: 0, evidence: (0, 0, 0) };
     let counted: Vec<Census> = groups.iter().map(|group| Census::new(group)).collect();
     for least in LEAST_VALUES {
         let mut sides = [Trials::default(), Trials::default()];
@@ -104,15 +108,22 @@ fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
             break;
         }
     }
-    let mut between = Trials::default();
-    groups.iter().for_each(|group| in_between(group, most, &mut between));
-    if let Some(evidence) = between.holds(bound) {
-        belief.between = Some(distance(groups, thresholds));
-        let of = belief.evidence;
-        belief.evidence = (of.0 + evidence.0, of.1 + evidence.1, of.2.max(evidence.2));
+    let (many, few): (Vec<&[Point]>, Vec<&[Point]>) =
+        groups.iter().copied().partition(|group| is_of_many(group, thresholds));
+    for (groups, is_many) in [(few, false), (many, true)] {
+        let bound = if is_many { Bound::value_range_of_many(thresholds) } else { bound };
+        let mut between = Trials::default();
+        groups.iter().for_each(|group| in_between(group, is_many, most, &mut between));
+        if let Some(evidence) = between.holds(bound) {
+            let reach = Some(distance(&groups, is_many, bound, thresholds));
+            *(if is_many { &mut belief.between_of_many } else { &mut belief.between }) = reach;
+            let of = belief.evidence;
+            belief.evidence = (of.0 + evidence.0, of.1 + evidence.1, of.2.max(evidence.2));
+        }
     }
     belief.below = below(groups, thresholds);
-    (belief.values.is_some() || belief.between.is_some()).then_some(belief)
+    let is_some = belief.values.is_some() || belief.between.is_some() || belief.between_of_many.is_some();
+    is_some.then_some(belief)
 }
 
 /// The values of one group, counted by cluster.
@@ -160,19 +171,38 @@ fn all_alike(group: &Census, least: usize, most_trials: u64, trials: &mut Trials
     }
 }
 
-/// Each number between two of one cluster; at most `most` count.
-fn in_between(group: &[Point], most: u64, trials: &mut Trials) {
+/// Each number between two of one cluster; at most `most` of a group count, or of each of its clusters where it is of
+/// [many](is_of_many).
+fn in_between(group: &[Point], is_many: bool, most: u64, trials: &mut Trials) {
     let numbers = numbers(group);
-    let tried = || numbers.windows(3).filter(|w| w[0].1.is_some() && w[0].1 == w[2].1);
-    let count = tried().count() as u64;
-    if count == 0 {
-        return;
+    let tried = numbers.windows(3).filter(|w| w[0].1.is_some() && w[0].1 == w[2].1);
+    let mut tried: Vec<(u32, bool, Option<u32>)> =
+        tried.map(|w| (unit(w[0].1, is_many), w[1].1 == w[0].1, w[0].1)).collect();
+    tried.sort_unstable();
+    for of_unit in tried.chunk_by(|a, b| a.0 == b.0) {
+        let weight = weight(of_unit.len(), most);
+        for &(_, is_right, cluster) in of_unit {
+            trials.add(cluster, if is_right { weight } else { 0 }, if is_right { 0 } else { weight });
+        }
     }
-    let weight = ONE * count.min(most) / count;
-    for window in tried() {
-        let right = window[1].1 == window[0].1;
-        trials.add(window[0].1, if right { weight } else { 0 }, if right { 0 } else { weight });
-    }
+}
+
+/// Weight of each of so many predictions, of which at most `most` count.
+fn weight(predictions: usize, most: u64) -> u64 {
+    let count = predictions as u64;
+    ONE * count.min(most) / count.max(1)
+}
+
+/// True for a group of so many clusters that each counts by itself: the posts of a whole forum, not of a topic. Posts
+/// of other topics may lie between those of a page, so that more must show that none does.
+fn is_of_many(group: &[Point], thresholds: &Thresholds) -> bool {
+    let clusters: BTreeSet<u32> = group.iter().filter_map(|point| point.label).collect();
+    clusters.len() >= thresholds.span_many_clusters
+}
+
+/// What a prediction of this cluster counts for: its group, or its cluster in a group of many.
+fn unit(cluster: Option<u32>, is_many: bool) -> u32 {
+    if is_many { cluster.unwrap_or(u32::MAX) } else { 0 }
 }
 
 /// How far below the smallest known number of a group its cluster reaches, where the URL without the key
@@ -191,7 +221,7 @@ fn below(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
             trials.push((above.0 - smallest.0, is_fifth(group[0].group), smallest.1 == above.1, ONE, above.1));
         }
     }
-    proven_distance(trials, thresholds)
+    proven_distance(trials, Bound::value_range(thresholds), thresholds)
 }
 
 /// True where the URL of the group without the key is of this cluster.
@@ -201,8 +231,7 @@ fn is_first(group: &[Point], label: Option<u32>) -> bool {
 
 /// How far beyond a known number its cluster reaches, judged by the numbers that no two neighbours
 /// agree on.
-fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
-    let most = thresholds.span_max_trials;
+fn distance(groups: &[&[Point]], is_many: bool, bound: Bound, thresholds: &Thresholds) -> u64 {
     let mut trials = Vec::new();
     for group in groups {
         let numbers = numbers(group);
@@ -216,17 +245,21 @@ fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
                 (a, b) => a.or(b),
             }
         };
-        let tried: Vec<(u64, bool, Option<u32>)> = (0..numbers.len())
-            .filter(|&i| apart(i))
-            .filter_map(|i| {
-                near(i).map(|(distance, label)| (distance, label.is_some() && label == numbers[i].1, label))
+        let tried = (0..numbers.len()).filter(|&i| apart(i)).filter_map(|i| Some((i, near(i)?)));
+        let mut tried: Vec<(u32, u64, bool, Option<u32>)> = tried
+            .map(|(i, (distance, label))| {
+                (unit(label, is_many), distance, label.is_some() && label == numbers[i].1, label)
             })
             .collect();
-        let weight = ONE * (tried.len() as u64).min(most) / (tried.len() as u64).max(1);
-        let fifth = is_fifth(group[0].group);
-        trials.extend(tried.into_iter().map(|(distance, right, label)| (distance, fifth, right, weight, label)));
+        tried.sort_unstable();
+        for of_unit in tried.chunk_by(|a, b| a.0 == b.0) {
+            let weight = weight(of_unit.len(), thresholds.span_max_trials);
+            let is_fifth = is_fifth(group[0].group ^ u64::from(of_unit[0].0));
+            trials
+                .extend(of_unit.iter().map(|&(_, distance, right, label)| (distance, is_fifth, right, weight, label)));
+        }
     }
-    proven_distance(trials, thresholds)
+    proven_distance(trials, bound, thresholds)
 }
 
 /// A prediction: distance of the number that it is made from, whether it is of the fifth, whether it is
@@ -234,8 +267,7 @@ fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
 type Trial = (u64, bool, bool, u64, Option<u32>);
 
 /// The largest distance up to which predictions hold.
-fn proven_distance(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
-    let bound = Bound::value_range(thresholds);
+fn proven_distance(mut trials: Vec<Trial>, bound: Bound, thresholds: &Thresholds) -> u64 {
     trials.sort_unstable();
     let mut sides = [Trials::default(), Trials::default()];
     let mut best = 0;
@@ -260,7 +292,13 @@ fn proven_distance(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
 }
 
 /// The value ranges of a group: an identity of the page, and the numbers (`None`: any value).
-fn value_ranges(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl FnMut(u32, Option<[u64; 2]>)) {
+fn value_ranges(
+    group: &[Point],
+    belief: &Belief,
+    leads: &Leads,
+    thresholds: &Thresholds,
+    mut out: impl FnMut(u32, Option<[u64; 2]>),
+) {
     let Some(like) = group.iter().find(|p| p.value != Value::Absent) else { return };
     let label = group[0].label;
     let below = |label| if is_first(group, label) { belief.below } else { 0 };
@@ -276,7 +314,8 @@ fn value_ranges(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl F
         };
         return out(like.identity, range(&numbers(group)));
     }
-    let Some(distance) = belief.between else { return };
+    let between = if is_of_many(group, thresholds) { belief.between_of_many } else { belief.between };
+    let Some(distance) = between else { return };
     let numbers = numbers(group);
     let runs: Vec<&[(u64, Option<u32>, u32)]> = numbers.chunk_by(|a, b| a.1 == b.1 && a.1.is_some()).collect();
     let ends = |run: &[(u64, Option<u32>, u32)]| (run[0].0, run[run.len() - 1].0);
@@ -318,6 +357,20 @@ mod tests {
         assert_eq!(distance_below(&groups), 6);
         groups.extend((60..80).map(last));
         assert_eq!(distance_below(&groups), 0);
+    }
+
+    #[test]
+    fn clusters_of_a_group_of_many_speak_each_for_themselves() {
+        // The third of four numbers of the first clusters is of another.
+        let evidence = |clusters: u32, strays: u32| {
+            let of = |at: u32, n: u64| if n == 5 && at < strays { 1_000 + at } else { at };
+            let of_cluster = |at: u32| [1, 3, 5, 7].map(|n| (u64::from(10 * at) + n, of(at, n)));
+            let points = group(1, &(0..clusters).flat_map(of_cluster).collect::<Vec<(u64, u32)>>());
+            believe(&[&points], &Thresholds::default()).map(|belief| belief.evidence)
+        };
+        // Two right predictions of each, for a bound of twice as many deviations; of 15 clusters four in all.
+        assert_eq!([evidence(15, 0), evidence(64, 0), evidence(65, 0)], [None, None, Some((130, 0, 65))]);
+        assert_eq!([evidence(160, 1), evidence(160, 2)], [Some((318, 1, 159)), None]);
     }
 
     #[test]

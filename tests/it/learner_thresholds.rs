@@ -30,6 +30,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("overlap_title_rows", "50,000 URLs of scripts/accept traps --only slugs"),
     ("small_opaque_percent", "unseen: keys with tokens hold hardly anything else"),
     ("span_far_percent", "site::spans"),
+    ("span_many_raw_permille", "site::value_ranges"),
     ("span_raw_permille", "unseen: the Wilson bound of value ranges is mostly reached before"),
 ];
 
