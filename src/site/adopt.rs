@@ -69,13 +69,13 @@ impl Covering {
             return;
         }
         let within = self.within(&sections, &rows);
-        // Where sections leave out all that is wrong, scripts have nothing to say.
-        let bad_within = within.as_ref().map(|rows| self.table(rows, &maps).totals().1);
-        let is_wrong = bad_within.unwrap_or(groups.totals().1) > 0;
+        // Where sections leave out all that is wrong, scripts have nothing to say, unless they show more that is right.
+        let inside = within.as_ref().map_or(groups.totals(), |rows| self.table(rows, &maps).totals());
         if !defaults
-            && is_wrong
+            && groups.totals().1 > 0
             && !self.without.has(super::Stage::Conditions)
             && let Some(condition) = self.failing_scripts(&groups, action, (&keys, &scope), prior)
+            && (inside.1 > 0 || self.right_under(&groups, &condition) > inside.0)
         {
             let classes = match maps.into_iter().next() {
                 Some((_, Map::Table(table))) if action == Action::Classes => Some(vec![table]),
@@ -223,6 +223,12 @@ impl Covering {
         let mut free = self.scripts.iter().filter(is_free);
         let bound = self.bound(action);
         free.find_map(|&key| scripts::failing(&self.columns, key, groups, prior, bound, &self.thresholds))
+    }
+
+    /// Right merges of the groups under a condition on a key that the operation does not change.
+    fn right_under(&self, groups: &Groups, (key, condition): &(usize, Condition)) -> u64 {
+        let holds = |&group: &usize| condition.holds(self.columns.code(*key, groups.first(group)));
+        (0..groups.len()).filter(holds).map(|group| u64::from(groups.good[group])).sum()
     }
 
     /// True for the separators of parameters where `?` is one of them. Once what follows it is left out, it separates

@@ -30,16 +30,18 @@ const MOST_PARAMETERS: usize = 2;
 
 /// The keys that name the scripts of a site, from how often each code of each key comes: the first segment of the path
 /// whose values are [names](names_scripts), where most URLs have it and an extension, since directories are sections;
-/// and the parameters of most rows whose values are. O(rows x keys).
+/// without extensions, the first behind a directory whose values are, if they [recur](recurs); and the parameters of
+/// most rows whose values are. O(rows x keys).
 pub(super) fn keys(columns: &Columns, counts: &[Vec<u32>], thresholds: &Thresholds) -> Vec<usize> {
     let rows = |key: usize| counts[key][1..].iter().map(|&rows| u64::from(rows)).sum::<u64>();
     // A segment below an index file, where most URLs have none, names no scripts.
     let is_common = |key: &usize| rows(*key) * 2 > columns.len() as u64;
     let are_files = columns.fixed(Fixed::EXTENSION).is_some_and(|key| is_common(&key));
     let segments = (0..MAX_SEGMENTS).filter_map(|at| columns.fixed(Fixed::path(at, Part::Head)));
-    let path = segments
-        .take_while(|key| are_files && is_common(key))
-        .find(|&key| names_scripts(columns, key, &counts[key], thresholds));
+    let segments: Vec<usize> = segments.take_while(is_common).collect();
+    let may_be = |at: usize| are_files || at > 0 && recurs(columns, segments[at - 1], segments[at]);
+    let names = |at: usize| names_scripts(columns, segments[at], &counts[segments[at]], thresholds);
+    let path = (0..segments.len()).find(|&at| may_be(at) && names(at)).map(|at| segments[at]);
     let is_parameter = |key: &usize| {
         let name = &columns.keys[*key];
         name.optional()
@@ -49,6 +51,22 @@ pub(super) fn keys(columns: &Columns, counts: &[Vec<u32>], thresholds: &Threshol
     let mut parameters: Vec<usize> = (0..columns.keys.len()).filter(is_parameter).collect();
     parameters.sort_by_key(|&key| (Reverse(rows(key)), key));
     path.into_iter().chain(parameters.into_iter().take(MOST_PARAMETERS)).collect()
+}
+
+/// True where most words of a segment were met behind several words in the segment before it, as in `/repository/log`
+/// and `/other/log`; titles are not. O(rows).
+fn recurs(columns: &Columns, before: usize, key: usize) -> bool {
+    let mut pairs: Vec<(u32, u32)> =
+        columns.codes[key].iter().copied().zip(columns.codes[before].iter().copied()).collect();
+    pairs.retain(|&(code, _)| code != 0 && !is_number(columns, key, code));
+    pairs.sort_unstable();
+    pairs.dedup();
+    let (mut words, mut several) = (0, 0);
+    for of_word in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let directories = of_word.iter().filter(|&&(_, directory)| directory != 0).count();
+        (words, several) = (words + 1, several + usize::from(directories > 1));
+    }
+    several * 2 > words
 }
 
 /// True where the values of a key may be the names of scripts: most rows with one have a word that has pages of its own
@@ -177,7 +195,10 @@ pub(super) fn keep_to_shown(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Training;
+    use super::super::operations::frequencies;
     use super::*;
+    use crate::rules::Tokens;
 
     #[test]
     fn a_script_is_worse_than_the_others_where_chance_does_not_say_so() {
@@ -187,6 +208,39 @@ mod tests {
         // Of labels of which one in fifty is wrong, two of twenty may be.
         assert!(!is_worse([18, 2], [490, 10]) && is_worse([14, 6], [490, 10]));
         assert!(!is_worse([0, 2], [0, 0]) && !is_worse([500, 0], [0, 9]));
+    }
+
+    /// The keys that name scripts on a site of these URLs, each a page of its own.
+    fn scripts(urls: impl Iterator<Item = String>) -> Vec<String> {
+        let urls: Vec<String> = urls.collect();
+        let records = urls.iter().map(|url| (url.as_bytes(), Some(url.as_bytes()), false));
+        let (training, thresholds) = (Training::new("e.com", records), Thresholds::default());
+        let columns = Columns::new(&training, Tokens::default(), &thresholds);
+        let rows = || 0..columns.len() as u32;
+        let counts: Vec<Vec<u32>> = (0..columns.keys.len()).map(|key| frequencies(&columns, key, rows())).collect();
+        keys(&columns, &counts, &thresholds).into_iter().map(|key| columns.keys[key].to_string()).collect()
+    }
+
+    #[test]
+    fn words_that_recur_behind_directories_name_scripts() {
+        let of = |directories: &[&str], words: &[&str]| {
+            let places =
+                directories.iter().flat_map(|directory| words.iter().map(move |word| format!("{directory}/{word}")));
+            places
+                .flat_map(|place| (1..6).map(move |page| format!("http://e.com/{place}/{page}")))
+                .collect::<Vec<String>>()
+        };
+        let commands = of(&["alpha", "beta"], &["log", "view", "file"]);
+        assert_eq!(scripts(commands.iter().cloned()), ["path1"]);
+        let titles = [of(&["alpha"], &["rose", "lily"]), of(&["beta"], &["moss", "fern"])].concat();
+        assert_eq!(scripts(titles.into_iter()), Vec::<String>::new());
+        // Titles behind years, beside pages of lists.
+        let of_years =
+            [of(&["2021"], &["rose", "lily"]), of(&["2022"], &["moss", "fern"]), of(&["tag", "list"], &["page"])];
+        assert_eq!(scripts(of_years.concat().into_iter()), Vec::<String>::new());
+        // Most words recur, and most URLs have another.
+        let rare = [of(&["alpha", "beta"], &["log", "view"]), (0..90).map(|i| format!("http://e.com/{i}")).collect()];
+        assert_eq!(scripts(rare.concat().into_iter()), Vec::<String>::new());
     }
 
     fn kept(counts: &[(Option<&str>, Shown)]) -> Option<Test> {
