@@ -63,6 +63,12 @@ impl Covering {
                 *map = Map::To { code: 0, everywhere: false };
             }
         }
+        if let Some(part) = self.without_feeds(&maps, &rows) {
+            rows = part;
+            if action != Action::Classes {
+                maps = self.maps(action, &keys, &rows);
+            }
+        }
         let mut groups = self.table(&rows, &maps);
         let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
         if !sections.is_some(self.thresholds.section_most_listed) {

@@ -12,6 +12,7 @@ use super::{
     Thresholds, Without, generalization, joint, overlap, page_values, prefixes, scripts, section_set, small_operations,
 };
 use crate::platforms::Placed;
+use crate::url::Fixed;
 use std::collections::BTreeSet;
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
@@ -45,6 +46,8 @@ pub struct Covering {
     pub adopted_lines: u64,
     /// The keys that name the [scripts] of the site.
     pub(super) scripts: Vec<usize>,
+    /// Whether each row is a feed; empty where none is.
+    pub(super) feeds: Vec<bool>,
     /// The sample is small: see [`Thresholds::small_sample`].
     pub(super) is_small: bool,
     pub(super) sorter: Sorter,
@@ -77,6 +80,7 @@ impl Covering {
             provisional: false,
             adopted_lines: 0,
             scripts: Vec::new(),
+            feeds: Vec::new(),
             is_small,
             sorter: Sorter::default(),
             counts: Vec::new(),
@@ -99,6 +103,22 @@ impl Covering {
         let is_path = |&key: &usize| self.columns.keys[key].as_path().is_some();
         let outside = SectionSet::Except(against.to_vec());
         (!against.is_empty() && !keys.iter().any(is_path)).then(|| self.within(&outside, rows)).flatten()
+    }
+
+    /// The rows on which an operation on scheme or host is tested: without the feeds that would be merged with others,
+    /// since a feed names its own origin, and says nothing of the pages of its section; `None` for all. What the rule
+    /// does to feeds is decided when all rules are known ([`feeds::narrow`](super::feeds::narrow)).
+    pub(super) fn without_feeds(&mut self, maps: &[(usize, Map)], rows: &[u32]) -> Option<Vec<u32>> {
+        let is_of_origin =
+            |key: usize| [Fixed::SCHEME, Fixed::HOST].iter().any(|&fixed| self.columns.keys[key].is(fixed));
+        if self.feeds.is_empty() || !maps.iter().any(|of| is_of_origin(of.0)) {
+            return None;
+        }
+        let groups = self.table(rows, maps);
+        let differ = |&group: &usize| groups.bad[group] > 0 && self.feeds[groups.first(group) as usize];
+        let differing = (0..groups.len()).filter(differ).flat_map(|group| groups.members(group).iter().copied());
+        let differing: BTreeSet<u32> = differing.collect();
+        (!differing.is_empty()).then(|| rows.iter().copied().filter(|row| !differing.contains(row)).collect())
     }
 
     /// The rows of the sections in which an operation holds; `None` where these are all.

@@ -12,7 +12,7 @@ use super::points::Reader;
 use super::profile::names::{FORMATS, is_format};
 use super::scopes::{self, Fired, Piece};
 use super::{Thresholds, Training};
-use crate::rules::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
+use crate::rules::{Constraint, Operation, Rule, SECTION, SiteRules, Test, Tokens};
 use crate::url::{Fixed, Key, NormalRef, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,6 +85,14 @@ fn feed_values(reader: &mut Reader, url: NormalRef<'_>) -> Vec<FeedValue> {
         (is_feed(value.as_bytes()) && !is_tracking(name)).then_some((key, Some(value)))
     };
     reader.values(url).into_iter().filter_map(feed_value).collect()
+}
+
+/// Whether the URL of each row says that it is a feed; empty where none does. O(rows).
+pub fn rows(training: &Training, tokens: &Tokens) -> Vec<bool> {
+    let mut reader = Reader::new(tokens);
+    let is_row = |row: usize| training.normal(row).is_some_and(|url| !feed_values(&mut reader, url).is_empty());
+    let rows: Vec<bool> = (0..training.len()).map(is_row).collect();
+    if rows.contains(&true) { rows } else { Vec::new() }
 }
 
 /// Keeps rules that change the origin from feeds of which none shows that they are right. Returns how many rules it

@@ -166,7 +166,12 @@ impl Covering {
                 self.tests += 1;
                 continue;
             }
-            let groups = self.table(&alive, &maps);
+            let heard = self.without_feeds(&maps, &alive);
+            let (rows, maps) = match &heard {
+                Some(rows) => (rows, self.maps(action, &keys, rows)),
+                None => (&alive, maps),
+            };
+            let groups = self.table(rows, &maps);
             if groups.totals().0 < bound.min_good {
                 continue;
             }
@@ -186,14 +191,14 @@ impl Covering {
                     self.wrong.add(groups, &codes, label, |row| sections.is_of_tenant(row));
                 }
             }
-            let (sections, against) = self.sections(groups, action, &maps, prior, &alive);
-            let accepted = match self.without(&against, &keys, &alive) {
+            let (sections, against) = self.sections(groups, action, &maps, prior, rows);
+            let accepted = match self.without(&against, &keys, rows) {
                 _ if !sections.is_some(self.thresholds.section_most_listed) => None,
-                None => self.accepts(groups, action, &maps, prior, &alive).then(|| groups.totals()),
-                Some(rows) => {
-                    let maps = self.maps(action, &keys, &rows);
-                    let groups = self.table(&rows, &maps);
-                    self.accepts(&groups, action, &maps, prior, &rows).then(|| groups.totals())
+                None => self.accepts(groups, action, &maps, prior, rows).then(|| groups.totals()),
+                Some(outside) => {
+                    let maps = self.maps(action, &keys, &outside);
+                    let groups = self.table(&outside, &maps);
+                    self.accepts(&groups, action, &maps, prior, &outside).then(|| groups.totals())
                 }
             };
             if let Some((good, bad)) = accepted {

@@ -64,6 +64,9 @@ impl Tokenized {
         counts.insert(Count::Urls, columns.len() as u64);
         let mut covering = Covering::new(columns, &params.thresholds);
         covering.without = params.without;
+        if !params.without.has(Stage::Feeds) {
+            covering.feeds = feeds::rows(&training, &covering.columns.tokens);
+        }
         let frequencies = profile::keys::frequencies(&covering);
         (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
         covering.run();
