@@ -100,7 +100,8 @@ fn a_lost_run_is_taken_up() {
     first.child.kill().unwrap();
     let (zero, first) = (zero.end(11), first.end(1));
     assert_eq!((zero.code, first.code), (Some(3), None), "{}", zero.err);
-    let lines: Vec<&str> = zero.err.lines().collect();
+    // A slow machine shows its progress before.
+    let lines: Vec<&str> = zero.err.lines().filter(|line| !line.contains(" records/s, ")).collect();
     assert_eq!(lines.len(), 1, "one line: {}", zero.err);
     assert!(lines[0].contains("process 1 (127.0.0.1:") && lines[0].contains("is lost"), "{}", zero.err);
     assert_eq!(cluster.names("two"), [".work"], "nothing is mistaken for a result");
