@@ -23,8 +23,9 @@
 //!   runs.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates
 //!   are merged.
-//! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree,
-//!   forms, evidence, candidates, energy, invariants; whether the pages that a rule moves are found where it
+//! - `site`: learning one site, a pure function: operations, the sections and scripts in which they hold
+//!   (`sections`, `scripts`), what rules on the origin do to feeds (`feeds`), tree, forms, evidence,
+//!   candidates, energy, invariants; whether the pages that a rule moves are found where it
 //!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`); look-ups
 //!   of single URLs, and values of a key that are one page (`lookups`, `value_ranges`); what decides between
 //!   equals (`hints`); an earlier result and the new rules as one (`relearn`, by what both do: `effects`);

@@ -155,7 +155,7 @@ stages! {
     /// URLs.
     Previous "previous" "src/site/relearn.rs" in RefineRules
         [Kept "rules of the earlier result", MoveTooManyUrls "rules that move too many URLs",
-         WouldMerge "URLs that these rules would merge", WouldMove "URLs that they would move"]
+         WouldMerge "URLs that all new rules would merge", WouldMove "URLs that all new rules would move"]
     /// Pages for which a rule does not hold (`learn_exceptions`).
     Exceptions "exceptions" "src/site/lookups.rs" in RefineRules without "none" [ExceptionPages "exceptions"]
     /// Single URLs (`learn`).

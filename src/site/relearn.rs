@@ -35,9 +35,9 @@ pub struct Relearned {
     pub kept: u64,
     /// New rules that merge, and move too many URLs.
     pub refused: u64,
-    /// URLs that would be merged with these as well.
+    /// Right merges that the new rules make alone, beyond those of the rules that were taken.
     pub unmerged: u64,
-    /// URLs that would move with them.
+    /// URLs that the new rules move alone, beyond those that move by the rules that were taken.
     pub unmoved: u64,
 }
 

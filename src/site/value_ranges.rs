@@ -11,6 +11,10 @@
 //! must hold on the other fifth, too. A number may end a value, behind text:
 //! `10.msg17`.
 //!
+//! The posts of a topic are a group, and few of its predictions count, so that no topic decides for the site. Where no
+//! other key names the topic (`viewtopic.php?pid=17`), all posts of a forum are one group: [there](is_of_many) each
+//! page counts by itself, and more must be shown.
+//!
 //! The page of a range is one of its own URLs, or the page that represents their cluster. Where that
 //! has a number that they lack (`page=2` in place of `post=17`), it is taken only if such numbers are
 //! shown to ascend with those of the ranges ([`Leads`]): one label does not prove it.
@@ -34,9 +38,9 @@ struct Belief {
     values: Option<usize>,
     /// A URL of the group without the key is one of them.
     absent: bool,
-    /// Between two numbers of one cluster lie numbers of it, and this far beyond.
+    /// In groups of few clusters: between two numbers of one cluster lie numbers of it, and this far beyond.
     between: Option<u64>,
-    /// What `between` says of groups of few clusters, in groups of [many](is_of_many).
+    /// In groups of [many](is_of_many): between two numbers of one cluster lie numbers of it, and this far beyond.
     between_of_many: Option<u64>,
     /// This far below the smallest number of a group lie numbers of its cluster, where the URL without the
     /// key is of that, too: those of a first page.

@@ -253,8 +253,11 @@ fn a_new_rule_is_taken_where_no_more_urls_move_than_may() {
         params.thresholds.moved_permille = permille;
         let outcome = learn(training, &params);
         let count = |name: &str| outcome.counts.get(name).copied().unwrap_or(0);
-        let counts =
-            ["rules that move too many URLs", "URLs that these rules would merge", "URLs that they would move"];
+        let counts = [
+            "rules that move too many URLs",
+            "URLs that all new rules would merge",
+            "URLs that all new rules would move",
+        ];
         (canonical(&outcome.rules, "http://e.com/a/777?view=full"), counts.map(count))
     };
     let old = with(&rows(&[("http://e.com/a/{}?view=full", 60), ("http://e.com/a/{}?view=full&sid=7", 60)]), &[], None);

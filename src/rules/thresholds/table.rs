@@ -342,7 +342,8 @@ thresholds! {
     /// know another of.
     chance_most_rows: usize = 30_000, 0..=MANY as usize;
     /// URLs of a site whose canonical URL may be another than in an earlier result, in thousandths, for what new rules
-    /// merge.
+    /// merge: canonical URLs are keys of indexes and crawlers. Without a bound (1000) .174 of the URLs of 31 crawls
+    /// that were learned twice move in place of .045, and .691 of the duplicates are saved in place of .662.
     moved_permille: u64 = 2, 0..=1_000;
     /// Values of a parameter up to which it makes variants of a page, not pages.
     page_most_values: usize = 16, 0..=MANY as usize;
@@ -395,7 +396,8 @@ thresholds! {
     span_many_permille: u64 = 30, 1..=999;
     /// z of the Wilson bound of value ranges in such a group, in halves.
     span_many_half_z: u64 = 4, 0..=10;
-    /// Largest share of wrong predictions in such a group, in thousandths.
+    /// Largest share of wrong predictions in such a group, in thousandths: of thousands the Wilson bound alone would
+    /// bear two of a hundred. One of 319 passes, two do not.
     span_many_raw_permille: u64 = 5, 0..=1_000;
     /// Farthest that a known number says something of other numbers.
     span_max_distance: u64 = 1 << 20, 0..=1 << 50;
