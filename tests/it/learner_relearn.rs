@@ -166,3 +166,58 @@ fn endings_that_no_record_has_go() {
     old.tokens.endings = vec!["print".to_owned()];
     assert_eq!(with(&sample, Some(&old), |_| ()).tokens.endings, ["print"]);
 }
+
+/// What the earlier result and these records make of pages under other names, of which it led the first two to
+/// `start`. A name ends with the cluster: none behind `-`, and behind `!` one that leads elsewhere.
+fn pages_of_names(old: &SiteRules, records: &[&str], urls: &[&str]) -> Vec<String> {
+    let named = |record: &&str| {
+        let (name, cluster) = record.split_once([' ', '!']).unwrap_or((record.trim_end_matches('-'), ""));
+        let cluster = (!cluster.is_empty()).then(|| cluster.to_owned());
+        Row { url: format!("http://e.com/{name}"), cluster, elsewhere: record.contains('!') }
+    };
+    let mut sample = rows("http://e.com/a/{}", 0..60);
+    sample.extend(records.iter().map(named));
+    let rules = with(&sample, Some(old), |_| ());
+    urls.iter().map(|url| canonical(&rules, &format!("http://e.com/{url}")).replace("http://e.com/", "")).collect()
+}
+
+/// The names `first/name` and `second/name` lead to `start`, which only some of the records have.
+#[test]
+fn the_page_of_an_earlier_look_up_stays_until_a_record_says_what_it_is_now() {
+    let mut old = earlier(&[]);
+    old.aliases = ["first/name", "second/name"]
+        .map(|name| ["http://e.com/".to_owned() + name, "http://e.com/start".to_owned()])
+        .to_vec();
+    let names = ["first/name", "second/name", "start"];
+    let of = |records: &[&str]| pages_of_names(&old, records, &names).join(" ");
+    assert_eq!(of(&["first/name t", "second/name t"]), "start start start");
+    assert_eq!(of(&["first/name t", "second/name t", "start t"]), "start start start");
+    assert_eq!(of(&["first/name t"]), "start second/name start", "a name that no record has is known no more");
+    for (other, page) in [("start u", "start"), ("start-", "start"), ("start!t", "first/name")] {
+        let pages = format!("first/name first/name {page}");
+        assert_eq!(of(&["first/name t", "second/name t", other]), pages, "{other}");
+    }
+    assert_eq!(of(&["first/name t", "second/name u"]), "first/name second/name start");
+    // Nothing that the earlier result did not say.
+    let without = SiteRules { aliases: Vec::new(), ..old.clone() };
+    assert_eq!(pages_of_names(&without, &["first/name t", "second/name t"], &names)[..2], ["first/name"; 2]);
+}
+
+/// The earlier page ends with a slash, which the rules leave out now, or has a parameter that they leave out: no
+/// canonical URL has that.
+#[test]
+fn the_page_of_an_earlier_look_up_represents_what_rules_reduce_it_to() {
+    let of = |page: &str, end: &str| {
+        let mut old = earlier(&[]);
+        old.aliases = vec![["http://e.com/name".to_owned(), format!("http://e.com/{page}")]];
+        let mut sample = [rows("http://e.com/x{}", 0..60), rows(&format!("http://e.com/x{{}}{end}"), 0..60)].concat();
+        let row =
+            |url: &str| Row { url: format!("http://e.com/{url}"), cluster: Some("t".to_owned()), elsewhere: false };
+        sample.extend(["name", "start"].map(row));
+        let rules = with(&sample, Some(&old), |_| ());
+        let of = |url: &str| canonical(&rules, &format!("http://e.com/{url}")).replace("http://e.com/", "");
+        [format!("x7{end}"), "name".to_owned(), "start".to_owned(), format!("start{end}")].map(|url| of(&url)).join(" ")
+    };
+    assert_eq!(of("start/", "/"), "x7 start/ start/ start/");
+    assert_eq!(of("start?v=print", "?v=print"), "x7 name name name");
+}
