@@ -28,8 +28,7 @@
 //!   candidates, energy, invariants; whether the pages that a rule moves are found where it
 //!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`); look-ups
 //!   of single URLs, and values of a key that are one page (`lookups`, `value_ranges`); what decides between
-//!   equals (`hints`); an earlier result and the new rules as one (`relearn`, by what both do: `effects`), and
-//!   the pages of its look-ups (`earlier`);
+//!   equals (`hints`); an earlier result and the new rules as one (`relearn`, by what both do: `effects`);
 //!   cross-fitted figures (`held_out`); what URLs show beside the rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.

@@ -158,9 +158,8 @@ stages! {
          WouldMerge "URLs that all new rules would merge", WouldMove "URLs that all new rules would move"]
     /// Pages for which a rule does not hold (`learn_exceptions`).
     Exceptions "exceptions" "src/site/lookups.rs" in RefineRules without "none" [ExceptionPages "exceptions"]
-    /// Single URLs (`learn`); pages that look-ups of an earlier result led to stay (`earlier.rs`).
-    LookUps "look-ups" "src/site/lookups.rs" in RefineRules without "none; value ranges stay"
-        [Aliases "look-ups", KeptPages "pages of the earlier result"]
+    /// Single URLs (`learn`).
+    LookUps "look-ups" "src/site/lookups.rs" in RefineRules without "none; value ranges stay" [Aliases "look-ups"]
     /// Value ranges (`points.rs` tokenizes and groups the URLs, `leads.rs` decides on the page of a range).
     ValueRanges "spans" "src/site/value_ranges.rs" in RefineRules without "none" []
     /// With `--extend-to-domain`, rules act on hosts that no record has.

@@ -11,36 +11,67 @@
 //! A rule that is withdrawn or disabled later takes no look-up to another page: a look-up names a URL that was met,
 //! which is reduced anew, and [`SiteRules::written`] are the URLs of look-ups that only rules wrote.
 
-use super::earlier::Earlier;
 use super::operations::plainness;
 use super::points::Reader;
 use super::reduced::Identity;
-use super::tails::{behind_origin, has_no_other_names, holds_request, on_origin_of};
 use super::{Thresholds, Training, value_ranges};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
-use crate::url::{NormalUrl, Tokenizer};
+use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`; returns how many pages of an earlier
-/// result were kept.
-pub fn learn(
-    rules: &mut SiteRules,
-    training: &Training,
-    mut identities: Vec<Identity>,
-    thresholds: &Thresholds,
-) -> u64 {
+/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`.
+pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>, thresholds: &Thresholds) {
     if too_noisy(&identities, training, thresholds) {
-        return 0;
+        return;
     }
+    let tokenizer = rules.tokenizer();
     let set = RuleSet::new(vec![rules.clone()]);
-    let mut earlier = training.hints.previous.as_deref().map(Earlier::new);
-    represent(&mut identities, training, rules.tokenizer(), &set);
-    let met = identities.len();
-    let kept = earlier.as_mut().map_or(0, |earlier| earlier.keep_pages(&mut identities, training, &set));
+    let mut scratch = Scratch::default();
+    for identity in &mut identities {
+        let own = |&row: &u32| {
+            let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
+            cluster == identity.majority && !elsewhere
+        };
+        let composed = behind_origin(identity.composed.as_bytes());
+        // Path and query of the members, without a fragment that is no key: both URLs are one request.
+        let tail = |&row: &u32| {
+            let normal = training.normal(row as usize)?;
+            let tail = &normal.without_fragment(tokenizer)[normal.split().path.0 as usize..];
+            (normal.as_bytes() == training.url(row as usize)).then_some(tail)
+        };
+        let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
+        let page = if tails.clone().any(|tail| tail == composed) {
+            Some(composed)
+        } else {
+            // A page has no parameter that rules leave out.
+            let names = names(composed);
+            let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.binary_search(name).is_ok());
+            tails.filter(keeps).min_by_key(|&tail| plainness(tail))
+        };
+        let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
+        identity.listed = page.is_some();
+        identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
+        let page = page.filter(|_| leads_away);
+        let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
+        identity.is_requested = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
+        identity.page = on_origin_of(&identity.composed, page.unwrap_or(composed));
+        let is_member = |row: &&u32| training.clusters[**row as usize] == identity.majority;
+        let tails = || identity.rows.iter().filter(is_member).filter_map(tail);
+        let source = match tails().any(|tail| tail == behind_origin(identity.page.as_bytes())) {
+            true => identity.page.clone(),
+            false => tails()
+                .min_by_key(|&tail| plainness(tail))
+                .map_or_else(|| identity.page.clone(), |tail| on_origin_of(&identity.composed, tail)),
+        };
+        let mut reduced = |url: &NormalUrl| set.apply_normal(url.by_ref(), Some(0), &mut scratch).url.to_vec();
+        let is_reduced = source == identity.page || reduced(&source) == identity.composed.as_bytes();
+        identity.source = if is_reduced { source } else { identity.page.clone() };
+    }
     let mut reader = Reader::new(&rules.tokens);
+    let earlier = training.hints.previous.as_ref().map(|rules| RuleSet::new(vec![SiteRules::clone(rules)]));
     let mut look_ups = Vec::new();
     let mut target_of: Vec<usize> = (0..identities.len()).collect();
     let mut best_of = target_of.clone();
@@ -57,12 +88,11 @@ pub fn learn(
         let page = |at: usize| identities[cluster[at].2].page.as_bytes();
         // Votes of an earlier result: the page that it led most of the others to.
         let mut votes = vec![0u32; cluster.len()];
-        if let Some(earlier) = &mut earlier {
-            for at in 0..cluster.len() {
-                let led_to = earlier.canonical(identities[cluster[at].2].page.by_ref());
-                if let Some(to) = (0..cluster.len()).find(|&to| to != at && page(to) == led_to) {
-                    votes[to] += 1;
-                }
+        for at in (0..cluster.len()).filter(|_| earlier.is_some()) {
+            let Some(rules) = &earlier else { continue };
+            let led_to = rules.apply_normal(identities[cluster[at].2].page.by_ref(), Some(0), &mut scratch).url;
+            if let Some(to) = (0..cluster.len()).find(|&to| to != at && page(to) == led_to) {
+                votes[to] += 1;
             }
         }
         let rank = |&at: &usize| {
@@ -95,54 +125,10 @@ pub fn learn(
             look_ups.push([page.clone(), page]);
         }
     }
-    rules.local = value_ranges::learn(&identities, met, &mut reader, &best_of, page, thresholds);
+    rules.local = value_ranges::learn(&identities, &mut reader, &best_of, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
-    rules.written = written(rules, training, &identities[..met], &set);
-    kept
-}
-
-/// Chooses the page of each identity, and what names it: URLs that were met, where there are some.
-fn represent(identities: &mut [Identity], training: &Training, tokenizer: Tokenizer, set: &RuleSet) {
-    let mut scratch = Scratch::default();
-    for identity in identities {
-        let own = |&row: &u32| {
-            let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
-            cluster == identity.majority && !elsewhere
-        };
-        let composed = behind_origin(identity.composed.as_bytes());
-        // Path and query of the members, without a fragment that is no key: both URLs are one request.
-        let tail = |&row: &u32| {
-            let normal = training.normal(row as usize)?;
-            let tail = &normal.without_fragment(tokenizer)[normal.split().path.0 as usize..];
-            (normal.as_bytes() == training.url(row as usize)).then_some(tail)
-        };
-        let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
-        let page = if tails.clone().any(|tail| tail == composed) {
-            Some(composed)
-        } else {
-            // A page has no parameter that rules leave out.
-            tails.filter(|tail| has_no_other_names(tail, composed)).min_by_key(|&tail| plainness(tail))
-        };
-        let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
-        identity.listed = page.is_some();
-        identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
-        let page = page.filter(|_| leads_away);
-        let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
-        identity.is_requested = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
-        identity.page = on_origin_of(&identity.composed, page.unwrap_or(composed));
-        let is_member = |row: &&u32| training.clusters[**row as usize] == identity.majority;
-        let tails = || identity.rows.iter().filter(is_member).filter_map(tail);
-        let source = match tails().any(|tail| tail == behind_origin(identity.page.as_bytes())) {
-            true => identity.page.clone(),
-            false => tails()
-                .min_by_key(|&tail| plainness(tail))
-                .map_or_else(|| identity.page.clone(), |tail| on_origin_of(&identity.composed, tail)),
-        };
-        let mut reduced = |url: &NormalUrl| set.apply_normal(url.by_ref(), Some(0), &mut scratch).url.to_vec();
-        let is_reduced = source == identity.page || reduced(&source) == identity.composed.as_bytes();
-        identity.source = if is_reduced { source } else { identity.page.clone() };
-    }
+    rules.written = written(rules, training, &identities, &set);
 }
 
 /// [`SiteRules::written`] for the look-ups and value ranges of `rules`: of the rules that write a URL those of the
@@ -179,6 +165,40 @@ fn written(
 fn holds(all: &[Vec<u8>], some: &[Vec<u8>]) -> bool {
     let mut all = all.iter();
     some.iter().all(|value| all.any(|other| other == value))
+}
+
+/// Names of the parameters of a path and query, sorted.
+fn names(tail: &[u8]) -> Vec<&[u8]> {
+    let name = |pair: &'_ [u8]| memchr::memchr(b'=', pair).map_or(pair.len(), |at| at + 1);
+    let mut names: Vec<&[u8]> = split(tail).1.map(|pair| &pair[..name(pair)]).collect();
+    names.sort_unstable();
+    names
+}
+
+/// True where a path and query has the path of another one, and its parameters among others.
+fn holds_request(tail: &[u8], other: &[u8]) -> bool {
+    let ((path, parameters), (other, mut others)) = (split(tail), split(other));
+    let parameters: HashSet<&[u8], FixedState> = parameters.collect();
+    path == other && others.all(|pair| parameters.contains(pair))
+}
+
+/// The path, and the parameters, of a path and query; no fragment.
+fn split(tail: &[u8]) -> (&[u8], impl Iterator<Item = &[u8]>) {
+    let tail = &tail[..memchr::memchr(b'#', tail).unwrap_or(tail.len())];
+    let path = memchr::memchr(b'?', tail).unwrap_or(tail.len());
+    let query = tail.get(path + 1..).unwrap_or_default();
+    (&tail[..path], query.split(|&b| b == b'&' || b == b';').filter(|pair| !pair.is_empty()))
+}
+
+/// Path, query and fragment of a URL in normal form.
+fn behind_origin(url: &[u8]) -> &[u8] {
+    &url[origin(url).len()..]
+}
+
+/// A URL with the path and query of another one.
+fn on_origin_of(url: &NormalUrl, tail: &[u8]) -> NormalUrl {
+    let url = [origin(url.as_bytes()), tail].concat();
+    NormalUrl::new(&url).expect("path and query of a normal form behind an origin of one")
 }
 
 /// Adds exceptions: training pages whose URLs are of different clusters are excepted from the one rule

@@ -259,14 +259,13 @@ impl Selected {
         if exceptions > 0 {
             found = reduced::identities(rules, training);
         }
-        let kept = lookups::learn(rules, training, found, thresholds);
+        lookups::learn(rules, training, found, thresholds);
         if without.has(Stage::LookUps) {
             rules.aliases.clear();
         }
         if without.has(Stage::ValueRanges) {
             rules.local.clear();
         }
-        counts.extend((kept > 0).then_some((Count::KeptPages, kept)));
         counts.extend([(Count::ExceptionPages, exceptions), (Count::Aliases, rules.aliases.len() as u64)]);
     }
 }

@@ -50,21 +50,20 @@ struct Belief {
 
 /// Finds the keys whose values are evidence on single pages. `best` is the identity that represents the
 /// cluster of each identity; `page` is the URL that look-ups lead an identity to, and is called for the
-/// identities that value ranges lead to. The first `met` identities are those of records, the only evidence.
+/// identities that value ranges lead to.
 pub fn learn(
     identities: &[Identity],
-    met: usize,
     reader: &mut Reader,
     best: &[usize],
     page: impl Fn(usize) -> Option<String>,
     thresholds: &Thresholds,
 ) -> Vec<RangedKey> {
-    let subjects = reader.repeating(&identities[..met], thresholds.min_constant);
+    let subjects = reader.repeating(identities, thresholds.min_constant);
     if subjects.is_empty() {
         return Vec::new();
     }
     let mut out = Vec::new();
-    for (subject, points) in subjects.iter().zip(reader.points(&identities[..met], &subjects)) {
+    for (subject, points) in subjects.iter().zip(reader.points(identities, &subjects)) {
         let groups: Vec<&[Point]> = points.chunk_by(|a, b| a.group == b.group).filter(|g| g.len() > 1).collect();
         let Some(belief) = believe(&groups, thresholds) else { continue };
         let leads = Leads::new(&groups, |at| reader.lead(identities, subject, at, best[at]), thresholds);
