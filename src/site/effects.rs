@@ -5,6 +5,7 @@ use super::evidence::Bound;
 use super::{Thresholds, Training};
 use crate::model::hash64;
 use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
@@ -83,7 +84,9 @@ impl Effect {
 /// The training rows of a site, and what the earlier rules make of them.
 pub struct Effects<'t> {
     training: &'t Training,
-    /// Hashes of the canonical URLs under the earlier rules.
+    /// Pages that look-ups of the earlier result lead to, by the hash of the URL that its rules reduce the others to.
+    look_ups: HashMap<u64, NormalUrl, FixedState>,
+    /// Hashes of the canonical URLs under the earlier rules and look-ups.
     before: Vec<u64>,
     /// Hashes of URLs that lead elsewhere.
     away: HashSet<u64, FixedState>,
@@ -94,14 +97,16 @@ impl<'t> Effects<'t> {
     pub fn new(previous: &SiteRules, training: &'t Training) -> Effects<'t> {
         let leads_away = (0..training.len()).filter(|&row| training.elsewhere[row]);
         let away = leads_away.filter_map(|row| training.normal(row)).map(|url| hash64(url.as_bytes())).collect();
-        let mut effects = Effects { training, before: Vec::new(), away };
-        effects.before = effects.canonical(previous);
+        let mut effects = Effects { training, look_ups: look_ups(previous), before: Vec::new(), away };
+        let (rules, canonical) = effects.canonical(previous);
+        effects.before = effects.led(&rules, &canonical);
         effects
     }
 
-    /// What these rules do, without look-ups and value ranges. O(rows x rules).
+    /// What these rules do, without look-ups and value ranges. Where URLs are: beside the look-ups of the earlier
+    /// result, whose pages new rules may change. O(rows x rules).
     pub fn of(&self, rules: &SiteRules) -> Effect {
-        let canonical = self.canonical(rules);
+        let (rules, canonical) = self.canonical(rules);
         let clusters = self.training.clusters.iter().copied();
         let mut labelled: Vec<(u64, u32)> = canonical.iter().copied().zip(clusters).collect();
         labelled.retain(|&(_, cluster)| cluster != u32::MAX);
@@ -113,19 +118,53 @@ impl<'t> Effects<'t> {
             wrong += group.len() - clusters().max().unwrap_or(0);
         }
         let away = canonical.iter().filter(|url| self.away.contains(url)).count();
-        Effect { right, wrong, away, places: places(&self.before, &canonical) }
+        Effect { right, wrong, away, places: places(&self.before, &self.led(&rules, &canonical)) }
     }
 
-    /// Hashes of the canonical URLs of the rows.
-    fn canonical(&self, rules: &SiteRules) -> Vec<u64> {
-        let set = RuleSet::new(vec![SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }]);
+    /// These rules without look-ups and value ranges, and hashes of the canonical URLs of the rows.
+    fn canonical(&self, rules: &SiteRules) -> (RuleSet, Vec<u64>) {
+        let set = RuleSet::new(vec![without_memory(rules)]);
         let mut scratch = Scratch::default();
         let hash = |row: usize| match self.training.normal(row) {
             Some(url) => hash64(set.apply_normal(url, Some(0), &mut scratch).url),
             None => hash64(self.training.url(row)),
         };
-        (0..self.training.len()).map(hash).collect()
+        let canonical = (0..self.training.len()).map(hash).collect();
+        (set, canonical)
     }
+
+    /// The canonical URLs, those that the earlier look-ups name led to what the rules make of their pages.
+    fn led(&self, rules: &RuleSet, canonical: &[u64]) -> Vec<u64> {
+        let mut scratch = Scratch::default();
+        let mut pages: HashMap<u64, u64, FixedState> = HashMap::default();
+        let mut led = |url: &u64| match self.look_ups.get(url) {
+            Some(page) => *pages
+                .entry(*url)
+                .or_insert_with(|| hash64(rules.apply_normal(page.by_ref(), Some(0), &mut scratch).url)),
+            None => *url,
+        };
+        canonical.iter().map(&mut led).collect()
+    }
+}
+
+fn without_memory(rules: &SiteRules) -> SiteRules {
+    SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }
+}
+
+/// The look-ups of a site: the page, by the hash of the URL that the rules reduce the other to.
+fn look_ups(rules: &SiteRules) -> HashMap<u64, NormalUrl, FixedState> {
+    let [all, reducing] = [rules.clone(), without_memory(rules)].map(|rules| RuleSet::new(vec![rules]));
+    let mut scratch = Scratch::default();
+    let mut out = HashMap::default();
+    for [url, _] in &rules.aliases {
+        let Ok(url) = NormalUrl::new(url.as_bytes()) else { continue };
+        let reduced = hash64(reducing.apply_normal(url.by_ref(), Some(0), &mut scratch).url);
+        let page = all.apply_normal(url.by_ref(), Some(0), &mut scratch).url;
+        if hash64(page) != reduced {
+            out.insert(reduced, NormalUrl::new(page).expect("canonical URLs are in normal form"));
+        }
+    }
+    out
 }
 
 /// Where each row is now.

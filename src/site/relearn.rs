@@ -13,8 +13,8 @@
 //! merge more and move no more than that, they stand alone.
 //!
 //! A URL moves if its group of duplicates is the same set as under the earlier rules, and its canonical URL is another
-//! ([`effects`](super::effects)). Where records redirect or declare another origin, rules on the origin are those of
-//! this run.
+//! ([`effects`](super::effects)); so do those that an earlier look-up leads to its page. Where records redirect or
+//! declare another origin, rules on the origin are those of this run.
 
 use super::effects::{Effect, Effects};
 use super::evidence::Bound;
@@ -347,6 +347,31 @@ mod tests {
         let of = |may| joined_if(may, std::slice::from_ref(&a), &[b.clone(), c.clone()], &all).0.concat();
         // 40 of 164 are 243.9 of 1,000, 60 are 365.9, and 100 are 609.8.
         assert_eq!([243, 244, 609, 610].map(of), ["a-v", "c-va-v", "c-va-v", "b-vc-va-v"]);
+    }
+
+    /// Each page of `b` ends with a slash, which the new rule leaves out, and has another name. The rule merges twelve
+    /// pages of `c`.
+    #[test]
+    fn the_pages_of_earlier_look_ups_move_as_well() {
+        let url = |at: &str, i: u32, end: &str| format!("http://e.com/{at}{i}{end}");
+        let named = (0..20).flat_map(|i| [url("name", i, ""), url("b", i, "/")].map(|at| format!("{at} b{i}")));
+        let merged = (0..12).flat_map(|i| [url("c", i, ""), url("c", i, "/")].map(|at| format!("{at} c{i}")));
+        let all: Vec<String> = named.chain(merged).chain(urls("a", "v", 20, 0)).collect();
+        let slash = vec![("trailing slash".to_owned(), Operation::Ignore(Representative::LeftOut))];
+        let slash = Rule::of("slash", Vec::new(), slash);
+        let of = |names: u32, may: u64| {
+            let records = all.iter().map(|url| url.split_once(' ').expect("a URL and its page"));
+            let records = records.map(|(url, page)| (url.as_bytes(), Some(page.as_bytes()), false));
+            let mut training = Training::new("e.com", records);
+            let mut old = site(&[left_out("a", "v")]);
+            old.aliases = (0..names).map(|i| [url("name", i, ""), url("b", i, "/")]).collect();
+            training.hints.previous = Some(Arc::new(old));
+            let mut rules = site(&[slash.clone(), left_out("a", "v")]);
+            join(&mut rules, &training, &Thresholds { moved_permille: may, ..Thresholds::default() });
+            rules.rules.len()
+        };
+        // Without look-ups the 20 pages move, of 104 URLs, with them their names as well.
+        assert_eq!([of(0, 192), of(0, 193), of(20, 384), of(20, 385)], [1, 2, 1, 2]);
     }
 
     /// Of the pages of `b` more than half are others with the parameter.
