@@ -1,5 +1,9 @@
 //! What a set of rules does to the URLs of a site beside an earlier one: what it merges, rightly and wrongly, and which
 //! canonical URLs move.
+//!
+//! What is merged is counted without look-ups: a rule that says what single URLs said before is worth as much. What
+//! moves is counted with those of the earlier result: a page in nine languages, which one of these represents, is one
+//! group, and a rule that changes the URL of this one moves all.
 
 use super::evidence::Bound;
 use super::{Thresholds, Training};
@@ -151,7 +155,8 @@ fn without_memory(rules: &SiteRules) -> SiteRules {
     SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }
 }
 
-/// The look-ups of a site: the page, by the hash of the URL that the rules reduce the other to.
+/// Pages that look-ups lead to, by the hash of the URL that the rules alone make of a URL that is led there. Look-ups
+/// that lead nowhere else, as those to what is no URL, are none.
 fn look_ups(rules: &SiteRules) -> HashMap<u64, NormalUrl, FixedState> {
     let [all, reducing] = [rules.clone(), without_memory(rules)].map(|rules| RuleSet::new(vec![rules]));
     let mut scratch = Scratch::default();
