@@ -3,7 +3,8 @@
 //!
 //! What is merged is counted without look-ups: a rule that says what single URLs said before is worth as much. What
 //! moves is counted with those of the earlier result: a page in nine languages, which one of these represents, is one
-//! group, and a rule that changes the URL of this one moves all.
+//! group, and a rule that changes the URL of this one moves all. A look-up that the records do not show again, since
+//! its page was not met or has another label, will not be there, whatever the rules are.
 
 use super::evidence::Bound;
 use super::{Thresholds, Training};
@@ -70,11 +71,6 @@ impl Effect {
         self.right as i64 - self.away as i64
     }
 
-    /// Rows that move.
-    pub fn moved(&self) -> usize {
-        self.places.iter().filter(|&&place| place == Place::Moved).count()
-    }
-
     /// Rows that move, and stay where they were by other rules, less those for which it is the other way round. Rows
     /// that would leave their group by the others count as neither.
     pub fn moves_beyond(&self, others: &Effect) -> usize {
@@ -88,10 +84,12 @@ impl Effect {
 /// The training rows of a site, and what the earlier rules make of them.
 pub struct Effects<'t> {
     training: &'t Training,
-    /// Pages that look-ups of the earlier result lead to, by the hash of the URL that its rules reduce the others to.
-    look_ups: HashMap<u64, NormalUrl, FixedState>,
     /// Hashes of the canonical URLs under the earlier rules and look-ups.
     before: Vec<u64>,
+    /// Rows that an earlier look-up leads to another page, with the index of this page.
+    named: Vec<(u32, u32)>,
+    /// Pages that such look-ups lead to.
+    pages: Vec<NormalUrl>,
     /// Hashes of URLs that lead elsewhere.
     away: HashSet<u64, FixedState>,
 }
@@ -101,9 +99,26 @@ impl<'t> Effects<'t> {
     pub fn new(previous: &SiteRules, training: &'t Training) -> Effects<'t> {
         let leads_away = (0..training.len()).filter(|&row| training.elsewhere[row]);
         let away = leads_away.filter_map(|row| training.normal(row)).map(|url| hash64(url.as_bytes())).collect();
-        let mut effects = Effects { training, look_ups: look_ups(previous), before: Vec::new(), away };
-        let (rules, canonical) = effects.canonical(previous);
-        effects.before = effects.led(&rules, &canonical);
+        let mut effects = Effects { training, before: Vec::new(), named: Vec::new(), pages: Vec::new(), away };
+        let (_, reduced) = effects.canonical(previous);
+        // Rows that the rules alone lead to a page, and their labels.
+        let shown: HashSet<(u64, u32), FixedState> =
+            reduced.iter().copied().zip(training.clusters.iter().copied()).collect();
+        let look_ups = look_ups(previous);
+        let mut places: HashMap<u64, u32, FixedState> = HashMap::default();
+        effects.before = reduced;
+        for (row, url) in (0..).zip(&mut effects.before) {
+            let Some(page) = look_ups.get(url) else { continue };
+            *url = hash64(page.as_bytes());
+            let cluster = training.clusters[row as usize];
+            if cluster != u32::MAX && shown.contains(&(*url, cluster)) {
+                let place = *places.entry(*url).or_insert_with(|| {
+                    effects.pages.push(page.clone());
+                    effects.pages.len() as u32 - 1
+                });
+                effects.named.push((row, place));
+            }
+        }
         effects
     }
 
@@ -137,17 +152,19 @@ impl<'t> Effects<'t> {
         (set, canonical)
     }
 
-    /// The canonical URLs, those that the earlier look-ups name led to what the rules make of their pages.
+    /// The canonical URLs, those that earlier look-ups name led to what the rules make of their pages: whatever the
+    /// rules make of a URL that is named, it is named still. Where rules lead URLs of two pages to one, the page with
+    /// the smaller hash has it.
     fn led(&self, rules: &RuleSet, canonical: &[u64]) -> Vec<u64> {
         let mut scratch = Scratch::default();
-        let mut pages: HashMap<u64, u64, FixedState> = HashMap::default();
-        let mut led = |url: &u64| match self.look_ups.get(url) {
-            Some(page) => *pages
-                .entry(*url)
-                .or_insert_with(|| hash64(rules.apply_normal(page.by_ref(), Some(0), &mut scratch).url)),
-            None => *url,
-        };
-        canonical.iter().map(&mut led).collect()
+        let mut page = |page: &NormalUrl| hash64(rules.apply_normal(page.by_ref(), Some(0), &mut scratch).url);
+        let pages: Vec<u64> = self.pages.iter().map(&mut page).collect();
+        let mut led: HashMap<u64, u64, FixedState> = HashMap::default();
+        for &(row, at) in &self.named {
+            let page = pages[at as usize];
+            led.entry(canonical[row as usize]).and_modify(|of| *of = page.min(*of)).or_insert(page);
+        }
+        canonical.iter().map(|url| *led.get(url).unwrap_or(url)).collect()
     }
 }
 
@@ -214,7 +231,7 @@ mod tests {
         let effect = |now: &[u64]| Effect { right: 0, wrong: 0, away: 0, places: places(&[1, 1, 2, 3], now) };
         let (same, torn) = (effect(&[1, 1, 2, 3]), effect(&[1, 9, 2, 3]));
         let moved = effect(&[8, 8, 2, 7]);
-        assert_eq!([moved.moved(), moved.moves_beyond(&same), moved.moves_beyond(&torn)], [3, 3, 1]);
+        assert_eq!([moved.moves_beyond(&same), moved.moves_beyond(&torn)], [3, 1]);
         assert_eq!([same.moves_beyond(&moved), effect(&[8, 8, 6, 3]).moves_beyond(&moved)], [0, 0]);
     }
 }
