@@ -143,8 +143,8 @@ impl Covering {
         joint::sets(&self.columns, &self.varying(), clusters, &self.thresholds).into_iter().map(with_prior).collect()
     }
 
-    /// Makes the table of each operation: those that pass become proposals, those with some good are kept
-    /// for conditions. Most have none, which clusters of two rows or more show without the table.
+    /// Makes the table of each operation with some good, and proposals of those that pass. Most have no good, which
+    /// clusters of two rows or more show without the table.
     fn try_all(
         &mut self,
         operations: Vec<(Action, Vec<usize>, u64)>,
@@ -204,9 +204,9 @@ impl Covering {
             if let Some((good, bad)) = accepted {
                 let score = good as i64 - self.thresholds.bad_cost * bad as i64;
                 found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
-            } else {
-                tables.push(table);
             }
+            // Of those that are accepted, too: adoption may refuse them, and conditions and classes are read then.
+            tables.push(table);
         }
         self.alive = alive;
         found

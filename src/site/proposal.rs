@@ -72,7 +72,7 @@ pub struct Proposal {
     pub score: i64,
 }
 
-/// An operation that did not pass everywhere, with its groups: conditions and classes are read from it.
+/// An operation that was not adopted everywhere, with its groups: conditions and classes are read from it.
 pub struct EvidenceTable {
     /// The groups.
     pub groups: Groups,
