@@ -16,6 +16,9 @@ use source::{Named, named, tokens, without_tests};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// Set, tests write what is generated instead of comparing it.
+pub const WRITE: &str = "UNDUST_WRITE_DOCS";
+
 /// Names that only some places may use. A path under `only` may use `names`; tests may use everything.
 struct Absence {
     what: &'static str,

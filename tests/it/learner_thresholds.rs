@@ -1,8 +1,11 @@
 //! Each threshold acts: some case of the learner comes out otherwise where it has its smallest or its
-//! largest value.
+//! largest value. Which case that is stands in `tests/cases/thresholds.txt`: to look for it in all of them
+//! takes minutes.
 
+use super::house::WRITE;
 use super::learner_site::{Case, learned_with};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use undust::rules::{SiteRules, Threshold, Thresholds};
 use undust::site::Params;
 
@@ -40,42 +43,87 @@ fn is_of_the_proof(name: &str) -> bool {
     name.starts_with("proof_") || name.starts_with("narrow_")
 }
 
-/// The cases, shortest first.
-fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/learner");
-    let paths = std::fs::read_dir(folder).expect("cases").map(|entry| entry.expect("a file").path());
-    let mut cases: Vec<(usize, std::path::PathBuf, Case)> = paths
-        .map(|path| {
-            let case = Case::read(&path.to_string_lossy(), &std::fs::read_to_string(&path).expect("readable"));
-            (case.rows.len(), path, case)
-        })
-        .collect();
-    cases.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    cases.into_iter().map(|of| of.2).collect()
+/// Where it is written which case shows a threshold: lines `THRESHOLD VALUE CASE`.
+const SHOWN_BY: &str = "tests/cases/thresholds.txt";
+
+fn path(of: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(of)
 }
 
-fn rules(case: &Case, params: &Params) -> SiteRules {
-    learned_with("example.com", &case.rows, params).rules
+/// The cases by their names, those of fewest records first.
+fn cases() -> Vec<(String, Case)> {
+    let paths = std::fs::read_dir(path("tests/cases/learner")).expect("cases");
+    let read = |path: PathBuf| {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, Case::read(&path.to_string_lossy(), &std::fs::read_to_string(&path).expect("readable")))
+    };
+    let mut cases: Vec<(String, Case)> = paths.map(|entry| read(entry.expect("a file").path())).collect();
+    cases.sort_by(|a, b| (a.1.rows.len(), &a.0).cmp(&(b.1.rows.len(), &b.0)));
+    cases
+}
+
+/// Cases, and what is learned of those that were asked with the thresholds as they are.
+struct Cases {
+    all: Vec<(String, Case)>,
+    learned: Vec<Option<SiteRules>>,
+}
+
+impl Cases {
+    /// True where other rules are learned of a case with this value of a threshold.
+    fn show(&mut self, at: usize, name: &str, value: &str) -> bool {
+        let case = &self.all[at].1;
+        let rules = |params: &Params| learned_with("example.com", &case.rows, params).rules;
+        let before = self.learned[at].get_or_insert_with(|| rules(&case.params));
+        let mut params = case.params.clone();
+        params.set(name, value).is_ok() && rules(&params) != *before
+    }
+
+    /// The first case that shows a threshold at an end of its range, as a line of the file.
+    fn find(&mut self, name: &str, range: &[String; 2]) -> Option<String> {
+        let cases = self.all.len();
+        let mut tries = range.iter().flat_map(|value| (0..cases).map(move |at| (value, at)));
+        let (value, at) = tries.find(|&(value, at)| self.show(at, name, value))?;
+        Some(format!("{name} {value} {}\n", self.all[at].0))
+    }
+
+    /// True where a line of the file is about this threshold at an end of its range, and right.
+    fn bear_out(&mut self, line: &str, name: &str, range: &[String; 2]) -> bool {
+        let [of, value, case] = line.split_whitespace().collect::<Vec<_>>()[..] else { return false };
+        let at = self.all.iter().position(|known| known.0 == case);
+        of == name && range.iter().any(|end| end == value) && at.is_some_and(|at| self.show(at, name, value))
+    }
 }
 
 #[test]
 fn every_threshold_acts() {
-    let cases = cases();
-    let defaults: Vec<SiteRules> = cases.iter().map(|case| rules(case, &case.params)).collect();
-    let acts = |name: &str, value: &str| {
-        cases.iter().zip(&defaults).any(|(case, before)| {
-            let mut params = case.params.clone();
-            params.set(name, value).expect("a value of its range");
-            rules(case, &params) != *before
-        })
-    };
-    let mut unseen = Vec::new();
+    let all = cases();
+    let mut cases = Cases { learned: all.iter().map(|_| None).collect(), all };
+    let written = std::fs::read_to_string(path(SHOWN_BY)).unwrap_or_default();
+    let lines: BTreeMap<&str, &str> =
+        written.lines().filter_map(|line| Some((line.split(' ').next()?, line))).collect();
+    let (mut unseen, mut shown) = (Vec::new(), String::new());
     for Threshold { name, range, .. } in Params::default().table() {
-        let is_known = is_of_the_proof(name) || UNSEEN.iter().any(|of| of.0 == name);
-        if !is_known && !range.iter().any(|value| acts(name, value)) {
-            unseen.push(name);
+        if is_of_the_proof(name) || UNSEEN.iter().any(|of| of.0 == name) {
+            continue;
+        }
+        match lines.get(name).filter(|line| cases.bear_out(line, name, &range)) {
+            Some(line) => shown += &format!("{line}\n"),
+            None => match cases.find(name, &range) {
+                Some(line) => shown += &line,
+                None => unseen.push(name),
+            },
         }
     }
     assert!(unseen.is_empty(), "these change no case in tests/cases/learner: {unseen:?}");
     assert!(UNSEEN.iter().all(|of| Thresholds::NAMES.contains(&of.0)), "the list names thresholds");
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(path(SHOWN_BY), shown).expect("a writable file");
+        return;
+    }
+    let differ: Vec<&str> = shown.lines().filter(|line| !written.lines().any(|of| of == *line)).collect();
+    assert!(
+        shown == written,
+        "{SHOWN_BY} lacks {differ:?} or has lines of other thresholds: \
+         {WRITE}=1 cargo test --test it -- every_threshold_acts writes it"
+    );
 }

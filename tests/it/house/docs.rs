@@ -2,6 +2,7 @@
 //! file and, where it has a fragment, to a heading of it, pages of the site link to pages of the site
 //! alone, and source files that are named exist.
 
+use super::WRITE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use undust::model::{Description, Stage};
@@ -243,9 +244,6 @@ fn every_stage_is_in_the_lists_of_stages() {
     let listed = format!("STAGES = ({})\n", optional.join(", "));
     assert!(script.contains(&listed), "scripts/parts/ablations.py does not have: {listed}");
 }
-
-/// Set, the tests write generated tables instead of comparing them.
-const WRITE: &str = "UNDUST_WRITE_DOCS";
 
 /// Compares, or writes, the table of a page between its marks: the lines `<!-- NAME: generated -->` and
 /// `<!-- end of NAME -->`. `source` and `test` are where the table comes from and what writes it.
