@@ -144,10 +144,10 @@ fn memory_does_not_grow_with_the_input() {
     // Rows of the proof alone are 40 bytes a URL, records 80: both sizes spill, the larger one 27 MiB of
     // rows more and 55 of records. What grows are the rules, by half a megabyte as a file, and what the
     // allocator keeps (5 to 12 MiB seen).
-    synth(&folder, 40, 360_000);
+    synth(&folder, 8, 360_000);
     let small = peak(&folder, "small", &["--memory", "2MiB", "--train-max", "1000"]);
     std::fs::rename(folder.path("crawl"), folder.path("crawl.small")).unwrap();
-    synth(&folder, 40, 1_080_000);
+    synth(&folder, 8, 1_080_000);
     let large = peak(&folder, "large", &["--memory", "2MiB", "--train-max", "1000"]);
     assert!(large < small + 24, "{small} MiB for 360,000 URLs, {large} MiB for 1,080,000");
     assert!(large < 2 + 300, "{large} MiB with a budget of 2");
