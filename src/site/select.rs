@@ -126,7 +126,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u128]) -> Vec<Move
                     columns,
                     [source, destination].map(|form| &forms.list[form]),
                     &composed,
-                    &groups,
+                    (&groups, forms.least_clusters),
                     &forms.thresholds,
                 );
                 if held.iter().any(|(_, values)| values.is_empty()) {

@@ -4,7 +4,7 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::profile::names::is_of_lists;
+use super::profile::names::is_of_lists_or_versions;
 use super::proposal::Action;
 use super::{Stage, Thresholds, Without};
 use crate::url::Part;
@@ -35,9 +35,9 @@ pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], thresh
 
 /// True where too few clusters support an operation in a small sample: under `min_clusters` that are no proven
 /// constant pages, or, where it leaves out a key, too few [that differ in it](differing): under `small_min_numbered`
-/// of numbers that each lead to one cluster, `small_min_of_lists` of parameters of lists, `small_min_of_numbers` of
-/// other numbers. Of parameters of lists one wrong merge of `small_wrong_of_lists` is too many: a sample of a tenth of
-/// the clusters has one of a hundred.
+/// of numbers that each lead to one cluster, `small_min_of_lists` of parameters of lists and versions,
+/// `small_min_of_numbers` of other numbers. Of parameters of lists and versions one wrong merge of
+/// `small_wrong_of_lists` is too many: a sample of a tenth of the clusters has one of a hundred.
 pub fn says_too_little(
     (columns, thresholds, without): (&Columns, &Thresholds, Without),
     groups: &Groups,
@@ -53,7 +53,7 @@ pub fn says_too_little(
     let is_wrong = bad * thresholds.small_wrong_of_lists > good && !without.has(Stage::SmallSamples);
     if is_wrong
         && matches!(action, Action::Ignore | Action::Classes)
-        && maps.iter().any(|map| is_of_lists(&columns.keys[map.0]))
+        && maps.iter().any(|map| is_of_lists_or_versions(&columns.keys[map.0]))
     {
         return true;
     }
@@ -64,7 +64,7 @@ pub fn says_too_little(
         match () {
             () if without.has(Stage::SmallSamples) => 0,
             () if names() => thresholds.small_min_numbered,
-            () if is_of_lists(of) => thresholds.small_min_of_lists,
+            () if is_of_lists_or_versions(of) => thresholds.small_min_of_lists,
             () if !is_page && of.optional() && are_numbers(columns, key) => thresholds.small_min_of_numbers,
             () => 0,
         }

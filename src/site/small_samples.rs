@@ -30,7 +30,7 @@
 
 use super::covering::Covering;
 use super::points::{Reader, Values};
-use super::profile::names::{is_of_lists, is_place};
+use super::profile::names::{is_of_lists, is_of_lists_or_versions, is_place};
 use super::scripts::{Script, Shown, keep_to_shown};
 use super::small_operations::is_opaque;
 use super::{Thresholds, Training};
@@ -122,8 +122,8 @@ fn undecided(rules: &SiteRules) -> BTreeSet<String> {
     values.into_iter().filter(|(_, values)| values.len() > 1).map(|of| of.0.to_owned()).collect()
 }
 
-/// True where a rule takes a parameter [of lists](is_of_lists) away, whatever its value, one of its repeats, or values
-/// of an [undecided] one, and too few clusters show it.
+/// True where a rule takes a parameter [of lists or versions](is_of_lists_or_versions) away, whatever its value, one of
+/// its repeats, or values of an [undecided] one, and too few clusters show it.
 fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thresholds) -> bool {
     let clusters = rule.evidence.clusters;
     let is_page = clusters < thresholds.min_clusters as u64;
@@ -146,7 +146,7 @@ fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thr
     };
     let of_scope = rule.scope.iter().filter(|of| is_left(of)).map(|of| &of.key);
     let mut taken = of_operations.chain(of_scope).filter_map(|key| Key::parse(key));
-    taken.any(|key| is_of_lists(&key))
+    taken.any(|key| is_of_lists_or_versions(&key))
 }
 
 /// The clusters of the labelled rows, and the canonical URLs that the rules give them.

@@ -1,5 +1,5 @@
 //! Names of parameters that indicate their kind, and of formats of feeds. The effect of a parameter is taken from the
-//! counts, never from its name; but a small sample must show more of those of lists.
+//! counts, never from its name; but a small sample must show more of those of lists and of versions.
 
 use crate::site::operations::is_tracking;
 use crate::url::Key;
@@ -109,6 +109,27 @@ const LENGTH: [&str; 25] = [
     "tpp",
 ];
 
+/// Names of the version of a page, of a file or of a repository.
+const VERSION_OF_PAGE: [&str; 17] = [
+    "branch",
+    "changeset",
+    "commit",
+    "diff",
+    "oldid",
+    "oldrev",
+    "pathrev",
+    "r1",
+    "r2",
+    "rev",
+    "rev1",
+    "rev2",
+    "revid",
+    "revision",
+    "sha",
+    "sha1",
+    "version",
+];
+
 /// Kind that a name indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -117,6 +138,7 @@ pub(super) enum Meaning {
     Order,
     Page,
     Length,
+    Version,
 }
 
 /// True for a parameter whose name is that of the order, the place or the length of a list: it makes no difference
@@ -124,6 +146,14 @@ pub(super) enum Meaning {
 pub(in crate::site) fn is_of_lists(key: &Key) -> bool {
     let (Key::Query(name) | Key::Param(name)) = key else { return false };
     matches!(meaning(name), Some(Meaning::Order | Meaning::Page | Meaning::Length))
+}
+
+/// True for a parameter [of lists](is_of_lists), or of versions: the page is the same where it did not change, which
+/// says nothing of others.
+pub(in crate::site) fn is_of_lists_or_versions(key: &Key) -> bool {
+    let is_version =
+        |key: &Key| matches!(key, Key::Query(name) | Key::Param(name) if meaning(name) == Some(Meaning::Version));
+    is_of_lists(key) || is_version(key)
 }
 
 /// True for a parameter whose name is that of the place in a list.
@@ -147,6 +177,7 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
         () if ORDER.contains(&name.as_str()) => Some(Meaning::Order),
         () if PAGE.contains(&name.as_str()) => Some(Meaning::Page),
         () if LENGTH.contains(&name.as_str()) => Some(Meaning::Length),
+        () if VERSION_OF_PAGE.contains(&name.as_str()) => Some(Meaning::Version),
         () => None,
     }
 }
@@ -166,11 +197,12 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_sessions_are_of_the_tracking_catalogue() {
-        for list in [&SESSION[..], &ORDER, &PAGE, &LENGTH] {
+        for list in [&SESSION[..], &ORDER, &PAGE, &LENGTH, &VERSION_OF_PAGE] {
             assert!(list.is_sorted_by(|a, b| a < b), "{list:?}");
         }
         assert!(SESSION.iter().all(|name| is_tracking(name)));
-        assert!(ORDER.iter().chain(&PAGE).chain(&LENGTH).all(|name| !is_tracking(name)));
+        let others = || ORDER.iter().chain(&PAGE).chain(&LENGTH).chain(&VERSION_OF_PAGE);
+        assert!(others().all(|name| !is_tracking(name)));
     }
 
     #[test]
@@ -179,5 +211,6 @@ mod tests {
         assert_eq!((of("PHPSESSID="), of(";jsessionid=")), (Some(Meaning::Session), Some(Meaning::Session)));
         assert_eq!((of("utm_source="), of("ASPSESSIONIDQQ=")), (Some(Meaning::Tracking), Some(Meaning::Session)));
         assert_eq!((of("sort="), of("/start-"), of("topic=")), (Some(Meaning::Order), Some(Meaning::Page), None));
+        assert_eq!((of("rev="), of("ver=")), (Some(Meaning::Version), None));
     }
 }
