@@ -3,8 +3,8 @@
 //!
 //! What is merged is counted without look-ups: a rule that says what single URLs said before is worth as much. What
 //! moves is counted with those of the earlier result: a page in nine languages, which one of these represents, is one
-//! group, and a rule that changes the URL of this one moves all. A look-up that the records do not show again, since
-//! its page was not met or has another label, will not be there, whatever the rules are.
+//! group, and a rule that changes the URL of this one moves all. A look-up to a page that was not met, or has another
+//! label than what it names, will not be there again, whatever the rules are.
 
 use super::evidence::Bound;
 use super::{Thresholds, Training};
@@ -88,42 +88,60 @@ pub struct Effects<'t> {
     before: Vec<u64>,
     /// Rows that an earlier look-up leads to another page, with the index of this page.
     named: Vec<(u32, u32)>,
-    /// Pages that such look-ups lead to.
-    pages: Vec<NormalUrl>,
+    /// URLs that such look-ups name and no row has, with this index.
+    unmet: Vec<(NormalUrl, u32)>,
+    /// Pages that such look-ups lead to, and whether some row leads there without.
+    pages: Vec<(NormalUrl, bool)>,
+    /// Hashes of the canonical URLs under the earlier rules alone, with the labels of their rows.
+    shown: HashSet<(u64, u32), FixedState>,
     /// Hashes of URLs that lead elsewhere.
     away: HashSet<u64, FixedState>,
 }
 
 impl<'t> Effects<'t> {
-    /// O(rows x rules).
+    /// O((rows + look-ups) x rules).
     pub fn new(previous: &SiteRules, training: &'t Training) -> Effects<'t> {
         let leads_away = (0..training.len()).filter(|&row| training.elsewhere[row]);
         let away = leads_away.filter_map(|row| training.normal(row)).map(|url| hash64(url.as_bytes())).collect();
-        let mut effects = Effects { training, before: Vec::new(), named: Vec::new(), pages: Vec::new(), away };
-        let (_, reduced) = effects.canonical(previous);
-        // Rows that the rules alone lead to a page, and their labels.
-        let shown: HashSet<(u64, u32), FixedState> =
-            reduced.iter().copied().zip(training.clusters.iter().copied()).collect();
-        let look_ups = look_ups(previous);
-        let mut places: HashMap<u64, u32, FixedState> = HashMap::default();
-        effects.before = reduced;
-        for (row, url) in (0..).zip(&mut effects.before) {
-            let Some(page) = look_ups.get(url) else { continue };
-            *url = hash64(page.as_bytes());
-            let cluster = training.clusters[row as usize];
-            if cluster != u32::MAX && shown.contains(&(*url, cluster)) {
-                let place = *places.entry(*url).or_insert_with(|| {
-                    effects.pages.push(page.clone());
-                    effects.pages.len() as u32 - 1
-                });
-                effects.named.push((row, place));
-            }
-        }
+        let (before, shown) = (Vec::new(), HashSet::default());
+        let mut effects =
+            Effects { training, before, named: Vec::new(), unmet: Vec::new(), pages: Vec::new(), shown, away };
+        (_, effects.before) = effects.canonical(previous);
+        let labelled = effects.before.iter().copied().zip(training.clusters.iter().copied());
+        effects.shown = labelled.filter(|of| of.1 != u32::MAX).collect();
+        effects.find_named(look_ups(previous));
         effects
     }
 
+    /// Leads the rows that look-ups name to their pages.
+    fn find_named(&mut self, look_ups: Vec<LookUp>) {
+        let all: HashSet<u64, FixedState> = self.before.iter().copied().collect();
+        let mut places: HashMap<u64, u32, FixedState> = HashMap::default();
+        let mut by_reduced: HashMap<u64, (u64, u32), FixedState> = HashMap::default();
+        for LookUp { reduced, page, .. } in &look_ups {
+            let hash = hash64(page.as_bytes());
+            let place = *places.entry(hash).or_insert_with(|| {
+                self.pages.push((page.clone(), all.contains(&hash)));
+                self.pages.len() as u32 - 1
+            });
+            by_reduced.entry(*reduced).or_insert((hash, place));
+        }
+        let mut met: HashSet<u64, FixedState> = HashSet::default();
+        for (row, url) in (0..).zip(&mut self.before) {
+            let Some(&(page, place)) = by_reduced.get(url) else { continue };
+            met.insert(*url);
+            *url = page;
+            let has_its_label = || self.shown.contains(&(page, self.training.clusters[row as usize]));
+            if !self.pages[place as usize].1 || has_its_label() {
+                self.named.push((row, place));
+            }
+        }
+        let unmet = look_ups.into_iter().filter(|of| !met.contains(&of.reduced));
+        self.unmet = unmet.map(|of| (of.url, by_reduced[&of.reduced].1)).collect();
+    }
+
     /// What these rules do, without look-ups and value ranges. Where URLs are: beside the look-ups of the earlier
-    /// result, whose pages new rules may change. O(rows x rules).
+    /// result, whose pages new rules may change. O((rows + look-ups) x rules).
     pub fn of(&self, rules: &SiteRules) -> Effect {
         let (rules, canonical) = self.canonical(rules);
         let clusters = self.training.clusters.iter().copied();
@@ -152,38 +170,62 @@ impl<'t> Effects<'t> {
         (set, canonical)
     }
 
-    /// The canonical URLs, those that earlier look-ups name led to what the rules make of their pages: whatever the
-    /// rules make of a URL that is named, it is named still. Where rules lead URLs of two pages to one, the page with
-    /// the smaller hash has it.
+    /// The canonical URLs, those that earlier look-ups name led to what the rules make of their pages, or where they
+    /// were if no row shows the page: whatever the rules make of a URL that is named, it is named still; and so is a
+    /// row of the label of the page whose URL the rules make one that is named and was not met. Where rules lead URLs
+    /// of two pages to one, the page with the smaller hash has it.
     fn led(&self, rules: &RuleSet, canonical: &[u64]) -> Vec<u64> {
         let mut scratch = Scratch::default();
-        let mut page = |page: &NormalUrl| hash64(rules.apply_normal(page.by_ref(), Some(0), &mut scratch).url);
-        let pages: Vec<u64> = self.pages.iter().map(&mut page).collect();
-        let mut led: HashMap<u64, u64, FixedState> = HashMap::default();
+        let mut reduced = |url: &NormalUrl| hash64(rules.apply_normal(url.by_ref(), Some(0), &mut scratch).url);
+        let mut lead = |(page, is_met): &(NormalUrl, bool)| match (*is_met, hash64(page.as_bytes())) {
+            (true, hash) => [reduced(page), hash],
+            (false, hash) => [hash, hash],
+        };
+        let pages: Vec<[u64; 2]> = self.pages.iter().map(&mut lead).collect();
+        let unmet: Vec<(u64, u32)> = self.unmet.iter().map(|(url, at)| (reduced(url), *at)).collect();
+        let mut by_name: HashMap<u64, u64, FixedState> = HashMap::default();
         for &(row, at) in &self.named {
-            let page = pages[at as usize];
-            led.entry(canonical[row as usize]).and_modify(|of| *of = page.min(*of)).or_insert(page);
+            let page = pages[at as usize][0];
+            by_name.entry(canonical[row as usize]).and_modify(|of| *of = page.min(*of)).or_insert(page);
         }
-        canonical.iter().map(|url| *led.get(url).unwrap_or(url)).collect()
+        let mut by_unmet: HashMap<u64, [u64; 2], FixedState> = HashMap::default();
+        for (name, at) in unmet {
+            let page = pages[at as usize];
+            by_unmet.entry(name).and_modify(|of| *of = page.min(*of)).or_insert(page);
+        }
+        let lead = |(url, &label): (&u64, &u32)| match (by_name.get(url), by_unmet.get(url)) {
+            (Some(page), _) => *page,
+            (None, Some([page, before])) if self.shown.contains(&(*before, label)) => *page,
+            _ => *url,
+        };
+        canonical.iter().zip(&self.training.clusters).map(lead).collect()
     }
+}
+
+/// A look-up of the earlier result.
+struct LookUp {
+    url: NormalUrl,
+    /// Hash of the URL that the earlier rules alone make of it.
+    reduced: u64,
+    page: NormalUrl,
 }
 
 fn without_memory(rules: &SiteRules) -> SiteRules {
     SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }
 }
 
-/// Pages that look-ups lead to, by the hash of the URL that the rules alone make of a URL that is led there. Look-ups
-/// that lead nowhere else, as those to what is no URL, are none.
-fn look_ups(rules: &SiteRules) -> HashMap<u64, NormalUrl, FixedState> {
+/// The look-ups of an earlier result. Those that lead nowhere else, as those to what is no URL, are none.
+fn look_ups(rules: &SiteRules) -> Vec<LookUp> {
     let [all, reducing] = [rules.clone(), without_memory(rules)].map(|rules| RuleSet::new(vec![rules]));
     let mut scratch = Scratch::default();
-    let mut out = HashMap::default();
+    let mut out = Vec::new();
     for [url, _] in &rules.aliases {
         let Ok(url) = NormalUrl::new(url.as_bytes()) else { continue };
         let reduced = hash64(reducing.apply_normal(url.by_ref(), Some(0), &mut scratch).url);
         let page = all.apply_normal(url.by_ref(), Some(0), &mut scratch).url;
         if hash64(page) != reduced {
-            out.insert(reduced, NormalUrl::new(page).expect("canonical URLs are in normal form"));
+            let page = NormalUrl::new(page).expect("canonical URLs are in normal form");
+            out.push(LookUp { url, reduced, page });
         }
     }
     out

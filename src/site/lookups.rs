@@ -90,8 +90,14 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         let mut votes = vec![0u32; cluster.len()];
         for at in (0..cluster.len()).filter(|_| earlier.is_some()) {
             let Some(rules) = &earlier else { continue };
-            let led_to = rules.apply_normal(identities[cluster[at].2].page.by_ref(), Some(0), &mut scratch).url;
-            if let Some(to) = (0..cluster.len()).find(|&to| to != at && page(to) == led_to) {
+            // A URL that was met: what only new rules write, the earlier result does not know.
+            let source = &identities[cluster[at].2].source;
+            let led_to = NormalUrl::new(rules.apply_normal(source.by_ref(), Some(0), &mut scratch).url);
+            let Ok(led_to) = led_to else { continue };
+            let now = set.apply_normal(led_to.by_ref(), Some(0), &mut scratch).url;
+            let is_it =
+                |to: usize| page(to) == led_to.as_bytes() || identities[cluster[to].2].composed.as_bytes() == now;
+            if let Some(to) = (0..cluster.len()).find(|&to| to != at && is_it(to)) {
                 votes[to] += 1;
             }
         }

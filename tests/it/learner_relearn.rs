@@ -166,3 +166,21 @@ fn endings_that_no_record_has_go() {
     old.tokens.endings = vec!["print".to_owned()];
     assert_eq!(with(&sample, Some(&old), |_| ()).tokens.endings, ["print"]);
 }
+
+/// Each page has two names, one with `view`. That `view` says nothing is new, and makes both names as plain.
+#[test]
+fn a_page_keeps_its_name_where_a_new_rule_writes_the_others() {
+    let word = |i: u32| [i / 26, i % 26].map(|of| char::from(b'a' + of as u8)).iter().collect::<String>();
+    let row = |url: String, page: String| Row { url, cluster: Some(page), elsewhere: false };
+    let art = |of: &str, end: &str| format!("http://e.com/art/{of}{end}");
+    let named =
+        |i: u32| [("z", ""), ("a", "?view=full")].map(|(of, end)| row(art(&(of.to_owned() + &word(i)), end), word(i)));
+    let old: Vec<Row> = (0..100).flat_map(named).chain(rows("http://e.com/b/{}", 0..60)).collect();
+    let both = |i: u32| ["", "?view=full"].map(|end| row(art(&("m".to_owned() + &word(i)), end), format!("m{i}")));
+    let new: Vec<Row> = old.iter().cloned().chain((0..40).flat_map(both)).collect();
+    let before = SiteRules { rules: vec![left_out("v", &[], "v")], ..with(&old, None, |_| ()) };
+    let of = |rules: &SiteRules| [("zab", ""), ("aab", "?view=full")].map(|(of, end)| canonical(rules, &art(of, end)));
+    let [now, alone] = [Some(&before), None].map(|previous| of(&with(&new, previous, |_| ())));
+    assert_eq!((of(&before), now), ([(); 2].map(|()| art("zab", "")), [(); 2].map(|()| art("zab", ""))));
+    assert_eq!(alone, [(); 2].map(|()| art("aab", "")), "by itself it would be the other");
+}
