@@ -321,12 +321,13 @@ thresholds! {
     /// Clusters that must support leaving out a parameter whose values are numbers, in a small sample. With 0, 24 of
     /// 132 samples miss, with 9 21.
     small_min_of_numbers: u64 = 9, 0..=MANY;
-    /// Clusters that must support leaving out a parameter whose name is that of the order, place or length of a list,
-    /// or one of its repeats, in a small sample: of most lists there is one page, whatever their order. Of 66 samples
-    /// of 500 URLs of 22 programs .0105 of the merged URLs are wrong (.4944 saved), with 64 .0080 (.4778).
+    /// Clusters that must support leaving out a parameter whose name is that of the order, place or length of a list
+    /// or of a version, or one of its repeats, in a small sample: of most lists there is one page, whatever their
+    /// order. Of 66 samples of 500 URLs of 22 programs .0105 of the merged URLs are wrong (.4944 saved), with 64 .0080
+    /// (.4778).
     small_min_of_lists: u64 = 20, 0..=MANY;
-    /// Right merges of a parameter of lists for each wrong one, in a small sample: of whole clusters it holds few wrong
-    /// ones. In a sample of a shop one of 124 was wrong, and of its other URLs 364.
+    /// Right merges of a parameter of lists or versions for each wrong one, in a small sample: of whole clusters it
+    /// holds few wrong ones. In a sample of a shop one of 124 was wrong, and of its other URLs 364.
     small_wrong_of_lists: u64 = 256, 0..=MANY;
     /// Chance, in thousandths, up to which a script at which a rule shows too little is left out of its scope in a
     /// small sample: that some script looks like it, were it as the others. With 50, .10 of the merged URLs are wrong

@@ -212,5 +212,7 @@ mod tests {
         assert_eq!((of("utm_source="), of("ASPSESSIONIDQQ=")), (Some(Meaning::Tracking), Some(Meaning::Session)));
         assert_eq!((of("sort="), of("/start-"), of("topic=")), (Some(Meaning::Order), Some(Meaning::Page), None));
         assert_eq!((of("rev="), of("ver=")), (Some(Meaning::Version), None));
+        let asks_more = |name: &str| is_of_lists_or_versions(&Key::Query(name.to_owned()));
+        assert_eq!(["sort=", "rev=", "topic=", "sid="].map(asks_more), [true, true, false, false]);
     }
 }
