@@ -29,7 +29,7 @@ impl Table {
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
-        debug_assert_eq!(self.rows.last().map(Vec::len), Some(self.head.len()), "{}", self.title);
+        assert_eq!(self.rows.last().map(Vec::len), Some(self.head.len()), "{}", self.title);
     }
 
     /// For a terminal: numbers to the right.

@@ -85,7 +85,7 @@ impl Permutation {
 
     /// Where `x` goes; `x` must be below `n`.
     pub fn at(&self, x: u64) -> u64 {
-        debug_assert!(x < self.n, "{x} is not below {}", self.n);
+        assert!(x < self.n, "{x} is not below {}", self.n);
         let mut y = x;
         loop {
             for key in self.keys {

@@ -55,7 +55,7 @@ impl Fixed {
 
     /// Part of path segment `segment`.
     pub fn path(segment: usize, part: Part) -> Fixed {
-        debug_assert!(segment < MAX_SEGMENTS);
+        assert!(segment < MAX_SEGMENTS);
         Fixed(Self::FIRST_PART + segment as u8 * 8 + part as u8)
     }
 

@@ -121,7 +121,7 @@ impl Counters {
             },
             1,
         );
-        debug_assert!(flags & DECLARES == 0 || flags & ANSWERED != 0);
+        assert!(flags & DECLARES == 0 || flags & ANSWERED != 0);
     }
 
     pub(super) fn cluster(&self, records: usize) {

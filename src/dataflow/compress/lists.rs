@@ -260,7 +260,7 @@ impl<'scope> Write<'scope> for Flow<'scope, Block> {
                     let mut ledger = ledger.borrow_mut();
                     ledger.blocks -= 1;
                     ledger.bytes -= block.size;
-                    debug_assert!(ledger.blocks > 0 || ledger.bytes == 0, "what is written is no longer under way");
+                    assert!(ledger.blocks > 0 || ledger.bytes == 0, "what is written is no longer under way");
                     ledger.spare.push(block);
                 }
                 if came && let Some(source) = &ledger.borrow().source {

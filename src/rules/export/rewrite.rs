@@ -170,7 +170,7 @@ impl Writer<'_> {
     }
 
     fn query(&self, name: &str, operation: &Operation) -> Option<Vec<StepPattern>> {
-        debug_assert!(!self.has_separators, "refused before");
+        assert!(!self.has_separators, "refused before");
         let parameter = parameter(self.space, name)?;
         let bare = !name.ends_with('=');
         match operation {

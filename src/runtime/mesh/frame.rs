@@ -69,7 +69,7 @@ impl<W: Write> Sealer<W> {
     /// # Errors
     /// Those of the writer, and of the cipher.
     pub fn write(&mut self, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
-        debug_assert!(payload.len() <= FRAME, "the length has two bytes");
+        assert!(payload.len() <= FRAME, "the length has two bytes");
         self.frame.clear();
         match &self.cipher {
             None => {
