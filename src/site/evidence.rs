@@ -104,10 +104,21 @@ impl Bound {
         u128::from(bad).saturating_sub(explained) as u64
     }
 
-    /// True if good is at least `min_good`, the share of bad is [allowed](Self::allows), and what noise leaves
-    /// [unexplained](Self::unexplained) of it passes [`wilson`](Self::wilson).
+    /// Good observations without bad ones that an operation with this prior needs at least: those that the prior has
+    /// beyond that of the catalogue are had already.
+    pub fn least_good(&self, prior: u64) -> u64 {
+        self.min_good.saturating_sub(prior.saturating_sub(self.prior_sure)).max(1)
+    }
+
+    /// Clusters that an operation with this prior needs at least, as [`least_good`](Self::least_good) counts.
+    pub fn least_clusters(&self, prior: u64) -> usize {
+        self.min_clusters.saturating_sub(prior.saturating_sub(self.prior_sure) as usize).max(1)
+    }
+
+    /// True if good is at least [`least_good`](Self::least_good), the share of bad is [allowed](Self::allows), and what
+    /// noise leaves [unexplained](Self::unexplained) of it passes [`wilson`](Self::wilson).
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
-        good >= self.min_good
+        good >= self.least_good(prior)
             && self.allows(good, bad, prior)
             && self.wilson(good, self.unexplained(good, bad, prior), prior)
     }
@@ -115,7 +126,7 @@ impl Bound {
     /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see
     /// [`Groups::accepted`].
     fn supported(&self, clusters: &[u64], bad: u64, prior: u64) -> bool {
-        if clusters.len() < self.min_clusters {
+        if clusters.len() < self.least_clusters(prior) {
             return bad == 0 && are_constant(clusters, self.min_constant);
         }
         self.holds(self.capped(clusters), bad, prior)
@@ -317,7 +328,7 @@ impl Groups {
         are_constant(&self.by_cluster(), least)
     }
 
-    /// True if the bound holds and either at least `min_clusters` clusters support the rule, none counting
+    /// True if the bound holds and either [enough](Bound::least_clusters) clusters support the rule, none counting
     /// for more than a third of it, or the groups are constant pages.
     pub fn accepted(&self, bound: Bound, prior: u64) -> bool {
         let (good, bad) = self.totals();

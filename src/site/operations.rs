@@ -215,9 +215,19 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thres
     Map::To { code: 0, everywhere: true }
 }
 
-/// Prior of ignoring these keys together, for catalogue keys and well-known tracking names; else none.
+/// Prior of ignoring these keys together: the least of those of each.
 pub fn ignore_prior(columns: &Columns, keys: &[usize], thresholds: &Thresholds) -> u64 {
-    if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { thresholds.prior } else { 0 }
+    keys.iter().map(|&k| prior_of_key(&columns.keys[k], thresholds)).min().unwrap_or(0)
+}
+
+/// Prior of ignoring a key: of catalogue keys and well-known tracking names, more of names that mean tracking
+/// everywhere, else none.
+fn prior_of_key(key: &Key, thresholds: &Thresholds) -> u64 {
+    match () {
+        () if is_tracker(key) && !is_common_tracker(key) => thresholds.prior.max(thresholds.prior_tracker),
+        () if in_catalogue(key) => thresholds.prior,
+        () => 0,
+    }
 }
 
 /// The name of a parameter without its `=`; `None` for other keys.
@@ -245,7 +255,7 @@ pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
         return if rule.provisional { 0 } else { thresholds.prior };
     }
     let of = |(key, operation): &(String, Operation)| match operation {
-        Operation::Ignore(_) if Key::parse(key).is_some_and(|key| in_catalogue(&key)) => thresholds.prior,
+        Operation::Ignore(_) => Key::parse(key).map_or(0, |key| prior_of_key(&key, thresholds)),
         Operation::Apply(function) => Family { function: *function, on: On::Query }.prior(thresholds),
         _ => 0,
     };

@@ -161,8 +161,9 @@ impl Covering {
             // Value classes are read from ignores of one key, whatever their good; the rest must reach the bound.
             let classes = action == Action::Ignore && maps.len() == 1;
             let bound = Bound::operation(&self.thresholds);
-            let least = (bound.min_good..).find(|&good| classes || bound.holds(good, 0, prior));
-            if !self.some_good(clusters, &maps, least.unwrap_or(bound.min_good)) {
+            let at_least = bound.least_good(prior);
+            let least = (at_least..).find(|&good| classes || bound.holds(good, 0, prior));
+            if !self.some_good(clusters, &maps, least.unwrap_or(at_least)) {
                 self.tests += 1;
                 continue;
             }
@@ -172,7 +173,7 @@ impl Covering {
                 None => (&alive, maps),
             };
             let groups = self.table(rows, &maps);
-            if groups.totals().0 < bound.min_good {
+            if groups.totals().0 < at_least {
                 continue;
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();

@@ -60,6 +60,9 @@ thresholds! {
     /// Prior good observations of catalogue operations and of well-known tracking names: three observed
     /// ones are then enough.
     prior: u64 = 8, 0..=MANY;
+    /// Prior good observations of parameters whose names mean tracking everywhere (`gclid`, `utm_source`). What this is
+    /// more than `prior` counts as clusters that are for it, too: one is then enough.
+    prior_tracker: u64 = 10, 0..=MANY;
     /// Prior good observations of classes of hosts.
     host_prior: u64 = 4, 0..=MANY;
     /// Prior good observations of a parameter with one value that is one with another value, or without it
