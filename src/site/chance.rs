@@ -15,6 +15,10 @@
 //! values that were never met, so it is judged by values: those that were met must speak for it as the
 //! sections of a site must, else it lists those that do.
 //!
+//! Of a list of values each may have too few pages for that, and all together more than enough: prints are
+//! the pages themselves in eleven directories, with three pages of each, and none is in two others. So values
+//! are tested [together](told) as well.
+//!
 //! One page gives many merges: a list has as many wrong ones as it has ways to be sorted, each a cluster
 //! of its own. What counts are therefore pages ([`Variants`]).
 
@@ -25,6 +29,7 @@ use super::evidence::Bound;
 use super::pages::Variants;
 use super::points::Reader;
 use super::scopes::{self, CanonicalUrls, Fired, Group, Piece};
+use super::told::told;
 use super::{Thresholds, Training, reduced};
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
@@ -241,6 +246,8 @@ struct Judge<'c> {
     variants: Variants,
     /// Conditions that could have been chosen.
     tried: usize,
+    /// Keys among which that of the conditions was chosen.
+    keys: usize,
     bound: Bound,
 }
 
@@ -255,6 +262,7 @@ impl<'c> Judge<'c> {
             thresholds,
             variants: Variants::of_columns(columns, thresholds),
             tried: conditions.sum::<usize>() + columns.sections.names.len(),
+            keys: columns.keys.len() + 1,
             bound: Bound::operation(thresholds).allowing(*noise),
         }
     }
@@ -337,6 +345,18 @@ impl<'c> Judge<'c> {
         self.bound.wilson(good, against.len() as u64, 0)
     }
 
+    /// The values of `key` that are right beyond chance [together](told). Directories that are no section have nothing
+    /// in common, so that they take no part.
+    fn told<'j>(&self, key: &str, inside: &'j [Joined], outside: &'j [Joined]) -> BTreeSet<&'j [u8]> {
+        let is_rest = |of: &&Joined| key == SECTION && of.value.as_deref() == Some(section::OTHER.as_bytes());
+        let mut values: BTreeMap<Option<&[u8]>, Vec<&Joined>> = BTreeMap::new();
+        let joined = inside.iter().chain(outside).filter(|of| !is_rest(of));
+        joined.for_each(|of| values.entry(of.value.as_deref()).or_default().push(of));
+        let pages: Vec<[u64; 2]> = values.values().map(|of| self.counts(of.iter().copied())).collect();
+        let told = told(&pages, self.keys, self.thresholds);
+        values.into_keys().zip(told).filter_map(|(value, is_told)| value.filter(|_| is_told)).collect()
+    }
+
     /// The test with the values that are right beyond chance; `None` without any.
     fn narrowed(
         &self,
@@ -355,9 +375,14 @@ impl<'c> Judge<'c> {
             )
         };
         let has = |joined: &Joined, value: &str| joined.value.as_deref() == Some(value.as_bytes());
+        let together = match constraint.test {
+            Test::OneOf(_) | Test::NoneOf(_) => self.told(&constraint.key, inside, outside),
+            _ => BTreeSet::new(),
+        };
         let proves = |value: &str| {
             let is_rest = constraint.key == SECTION && value == section::OTHER;
-            is_proven(&|joined| has(joined, value)) && (!is_rest || self.speaks_for_the_rest(inside, outside))
+            (together.contains(value.as_bytes()) || is_proven(&|joined| has(joined, value)))
+                && (!is_rest || self.speaks_for_the_rest(inside, outside))
         };
         let listed = |values: Vec<String>| {
             let most = self.thresholds.section_most_listed;

@@ -65,6 +65,7 @@ pub mod small_samples;
 mod soft_404;
 mod stages;
 pub mod tokens;
+mod told;
 mod training;
 pub mod tree;
 mod trials;
