@@ -15,7 +15,7 @@ const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
 const ENDING = /^((?:\/[^/]+){1,22})(\/)(?!\*)([^/;.]+(?=\/?$)|[^/;]+$)(\/?)$/;
 const JOINED = /^((?:\/[^/]+){0,22}\/[^/;]*[A-Za-z0-9])([-_.,~])([A-Za-z]+)$/;
 const INNER_NUMBER = /^([A-Za-z][A-Za-z_.-]{0,19}[-_])([0-9]+)(?=[-_].)/;
-const file = (path) => /[^/]*$/.exec(path)[0]; // the last segment
+const file = (path) => /[^/]*$/.exec(path)[0], local = (url) => url.slice(origin(url).length); // the last segment
 const origin = (url) => (SAFE.test(url) && !ESCAPES.test(url) ? URL.exec(url)[1] : null);
 const rank = (order, name) => order.lastIndexOf(name) + 1 || order.length + 1;
 const usual = (order) => (a, b) => rank(order, a) - rank(order, b) || (a > b) - (a < b);
@@ -174,8 +174,8 @@ class Site {
   }
   reduce(url, pairs = this.run(url)) {
     const [twin, isValue] = this.mirrors.map((mirror) => moved(compose(pairs, this), mirror)).find(Boolean) ?? [];
-    if (!this.origins.includes(origin(twin))) return pairs;
-    return isValue && compose(this.run(twin), this) !== twin ? pairs : this.run(twin);
+    const isTwin = () => !isValue || local(compose(this.run(twin), this)) === local(twin);
+    return this.origins.includes(origin(twin)) && isTwin() ? this.run(twin) : pairs;
   }
   result(url, pairs = this.reduce(url)) {
     const hits = ({ key, absent, text = "", numbers, others }, value = pairs.get(key) ?? "") => {

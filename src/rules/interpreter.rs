@@ -12,7 +12,8 @@
 //!    rule of the exception. Exceptions do not hold for mirror rules.
 //! 3. If the result lies below the front of a mirror rule ([`twins`](super::twins)), it moves to the
 //!    twin, where that has an origin of the site, and step 2 repeats there, once. Where the front is a
-//!    parameter and a rule acts on the twin, the URL stays: rules for paths were not shown on values.
+//!    parameter and a rule changes more of the twin than its origin, the URL stays: rules for paths were not shown
+//!    on values.
 //! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is
 //!    canonical, else the URL that the pairs compose, and where no rule fired the normal form. Look-ups
 //!    and ranges count only if their page has an origin of the site and is its own canonical URL.
@@ -32,7 +33,7 @@ mod tables;
 
 use super::functions::{apply, fits};
 use super::trace::{RuleOutcome, TraceStep};
-use super::twins::{below, is_parameter};
+use super::twins::{behind_origin, below, is_parameter};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use super::value_ranges::{ValueRange, inner_number, number};
 use crate::url::keys::{HOST_SUB, host_sub};
@@ -201,7 +202,7 @@ impl<'r> Interpreter<'r> {
         let (rule, mut there) = (&self.rules.rules[index], Vec::new());
         let Reduced { pairs, mut fired } = self.run_with_exceptions(&twin, &mut there);
         let is_parameter = rule.mirror().is_some_and(|(front, _)| is_parameter(front.as_bytes()));
-        if is_parameter && pairs.compose() != twin.as_bytes() {
+        if is_parameter && behind_origin(&pairs.compose()) != behind_origin(twin.as_bytes()) {
             return here;
         }
         steps.push(TraceStep::Rule {

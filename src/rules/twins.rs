@@ -43,6 +43,12 @@ pub fn below<'u>(url: &'u [u8], front: &[u8]) -> Option<Below<'u>> {
     (is_named && is_path(rest)).then_some(Below { rest, is_value: true, fragment })
 }
 
+/// Path, query and fragment of a URL. Rules that change the origin alone hold for the twin of a value as for any path.
+pub fn behind_origin(url: &[u8]) -> &[u8] {
+    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
+    memchr::memchr(b'/', &url[start..]).map_or(&[], |at| &url[start + at..])
+}
+
 impl<'u> Below<'u> {
     /// The first name of the rest: of a file or directory; empty without one.
     pub fn name(&self) -> &'u [u8] {

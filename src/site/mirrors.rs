@@ -18,7 +18,7 @@ use super::evidence::{Bound, upper_bound_ppm};
 use super::reduced::{Reduced, is_below, urls_below};
 use super::siblings::Siblings;
 use crate::model::hash64;
-use crate::rules::twins::{below, is_parameter};
+use crate::rules::twins::{behind_origin, below, is_parameter};
 use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, RuleSet, SiteRules, Test};
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
@@ -218,9 +218,10 @@ fn test(
         name[0] += 1;
         below.write(b.as_bytes(), &mut twin);
         if *is_directed {
-            // What the other rules make of the twin may be another page; of a parameter such a twin is none.
+            // What the other rules make of the twin may be another page; of a parameter such a twin is none, but for
+            // the origin.
             let to = canonical(&twin);
-            if is_parameter(a.as_bytes()) && to != twin {
+            if is_parameter(a.as_bytes()) && behind_origin(&to) != behind_origin(&twin) {
                 continue;
             }
             twin = to;

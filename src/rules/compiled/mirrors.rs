@@ -6,7 +6,7 @@
 use super::reduce::compose;
 use super::site::Mirror;
 use super::{Buffers, CompiledSite, NO_RULE, append, touch};
-use crate::rules::twins::{self, is_parameter};
+use crate::rules::twins::{self, behind_origin, is_parameter};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Split};
 use std::cmp::Reverse;
@@ -49,7 +49,7 @@ impl CompiledSite {
             let before = std::mem::take(&mut buffers.fired);
             self.run_with_exceptions(&split.moved(start), buffers, None);
             compose(buffers);
-            if is_parameter(source) && buffers.out != twin {
+            if is_parameter(source) && behind_origin(&buffers.out) != behind_origin(&twin) {
                 // Rules for paths were not shown on values: the URL stays.
                 buffers.kv.text.truncate(start as usize);
                 self.run_with_exceptions(from, buffers, None);
