@@ -82,7 +82,7 @@ fn shards_may_be_local() {
 
 #[test]
 fn a_lost_run_is_taken_up() {
-    let cluster = Cluster::new(2, 1_200);
+    let cluster = Cluster::new(2, 700);
     let one = cluster.undust(&["learn", "in", "--out", "one"]);
     assert_eq!(one.code, Some(0), "{}", one.err);
     let (zero, mut first) = (cluster.learn(0, "two", &[]), cluster.learn(1, "two", &[]));
