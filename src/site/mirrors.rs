@@ -100,9 +100,10 @@ pub fn learn(rules: &SiteRules, mut reduced: Vec<Reduced>, setting: Setting<'_>)
             }
         })
         .collect();
-    // Best supported first; a front moves once, and never to a directory that has moved or lies below one
-    // that has. A parameter moves nothing below a directory.
-    moves.sort_by(|x, y| y.0.good.cmp(&x.0.good).then_with(|| (x.1, x.2).cmp(&(y.1, y.2))));
+    // Best supported first, of equals what stays on its origin; a front moves once, and never to a directory that
+    // has moved or lies below one that has. A parameter moves nothing below a directory.
+    let rank = |of: &(&Pair, &str, &str)| (std::cmp::Reverse(of.0.good), origin(of.1) != origin(of.2));
+    moves.sort_by(|x, y| rank(x).cmp(&rank(y)).then_with(|| (x.1, x.2).cmp(&(y.1, y.2))));
     let mut chosen: Vec<(&Pair, &str, &str)> = Vec::new();
     for (pair, source, target) in moves {
         let touches = |a: &str, b: &str| match is_parameter(a.as_bytes()) || is_parameter(b.as_bytes()) {
@@ -127,7 +128,7 @@ fn votes(reduced: &[Reduced], least: usize) -> Vec<Fronts<'_>> {
         let urls = &cluster[..cluster.len().min(MAX_PER_CLUSTER)];
         for (i, (_, x)) in urls.iter().enumerate() {
             for (_, y) in &urls[i + 1..] {
-                for fronts in fronts_of(x, y) {
+                for fronts in fronts_of(x, y).flat_map(|fronts| [on_own_origin(&fronts), Some(fronts)]).flatten() {
                     let id = (hash64(fronts.a.as_bytes()), hash64(fronts.b.as_bytes()));
                     if seen.insert((id.0, id.1, cluster[0].0)) {
                         count.entry(id).or_insert((0, fronts)).0 += 1;
@@ -140,6 +141,14 @@ fn votes(reduced: &[Reduced], least: usize) -> Vec<Fronts<'_>> {
     pairs.sort_unstable_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     pairs.truncate(MAX_PAIRS);
     pairs.into_iter().map(|pair| pair.1).collect()
+}
+
+/// A parameter and the directory of its own origin, where the twins are met on another: rules on the origin may have
+/// moved them there, in some sections alone.
+fn on_own_origin<'u>(Fronts { a, b, is_directed }: &Fronts<'u>) -> Option<Fronts<'u>> {
+    let moved = is_parameter(a.as_bytes()) && origin(a) != origin(b);
+    let directory = || [origin(a), &b[origin(b).len()..]].concat();
+    moved.then(|| Fronts { a: a.clone(), b: directory().into(), is_directed: *is_directed })
 }
 
 /// The pairs of fronts of two URLs.
@@ -182,6 +191,10 @@ fn parameter_fronts<'a>(x: &'a str, y: &'a str) -> Option<Fronts<'a>> {
         is_twin.then(|| Fronts { a: x[..value].into(), b: directory.into(), is_directed: true })
     };
     of_value(value).filter(|_| !query.is_empty())
+}
+
+fn origin(url: &str) -> &str {
+    &url[..url.len() - behind_origin(url.as_bytes()).len()]
 }
 
 /// Tenant that holds a URL or a directory, if any.
