@@ -70,6 +70,10 @@ impl Covering {
             }
         }
         let mut groups = self.table(&rows, &maps);
+        let prior = match scope.is_empty() && operations::is_whole(&groups, &maps) {
+            true => prior,
+            false => operations::prior_of_part(prior, &self.thresholds),
+        };
         let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
         if !sections.is_some(self.thresholds.section_most_listed) {
             return;

@@ -7,10 +7,10 @@
 
 use super::covering::Covering;
 use super::evidence::Bound;
-use super::operations::is_tracking;
 use super::points::Reader;
 use super::profile::names::{FORMATS, is_format};
 use super::scopes::{self, Fired, Piece};
+use super::tracking::is_tracking;
 use super::{Thresholds, Training};
 use crate::rules::{Constraint, Operation, Rule, SECTION, SiteRules, Test, Tokens};
 use crate::url::{Fixed, Key, NormalRef, Part};

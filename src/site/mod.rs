@@ -66,6 +66,7 @@ mod soft_404;
 mod stages;
 pub mod tokens;
 mod told;
+mod tracking;
 mod training;
 pub mod tree;
 mod trials;

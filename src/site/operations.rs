@@ -6,6 +6,8 @@
 
 use super::Thresholds;
 use super::columns::Columns;
+use super::evidence::Groups;
+use super::tracking::{self, is_tracking};
 use crate::rules::{Function, Kind, Operation, Representative, Rule};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
@@ -224,7 +226,7 @@ pub fn ignore_prior(columns: &Columns, keys: &[usize], thresholds: &Thresholds) 
 /// everywhere, else none.
 fn prior_of_key(key: &Key, thresholds: &Thresholds) -> u64 {
     match () {
-        () if is_tracker(key) && !is_common_tracker(key) => thresholds.prior.max(thresholds.prior_tracker),
+        () if name_of(key).is_some_and(tracking::is_of_campaigns) => thresholds.prior.max(thresholds.prior_tracker),
         () if in_catalogue(key) => thresholds.prior,
         () => 0,
     }
@@ -243,9 +245,20 @@ pub fn is_tracker(key: &Key) -> bool {
     name_of(key).is_some_and(is_tracking)
 }
 
+/// What is left of a prior where an operation holds in a part of a site, or writes a value, or some rows are against
+/// it: that of the catalogue. Names that mean tracking everywhere do so on all pages, or these say something else.
+pub fn prior_of_part(prior: u64, thresholds: &Thresholds) -> u64 {
+    prior.min(thresholds.prior)
+}
+
+/// True where an operation leaves keys out and nothing is against it.
+pub fn is_whole(groups: &Groups, maps: &[(usize, Map)]) -> bool {
+    groups.totals().1 == 0 && maps.iter().all(|(_, map)| matches!(map, Map::To { code: 0, .. }))
+}
+
 /// True for a parameter of the tracking catalogue whose name programs give to other things, too.
 pub fn is_common_tracker(key: &Key) -> bool {
-    name_of(key).is_some_and(|name| COMMON.contains(&name.to_ascii_lowercase().as_str()))
+    name_of(key).is_some_and(tracking::is_common)
 }
 
 /// Prior of a rule in the proof: that of its operations, the least where these are several; 0 of value classes,
@@ -259,10 +272,11 @@ pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
         Operation::Apply(function) => Family { function: *function, on: On::Query }.prior(thresholds),
         _ => 0,
     };
-    match rule.kind {
+    let prior = match rule.kind {
         Kind::Form | Kind::Mirror => 0,
         _ => rule.operations.iter().map(of).min().unwrap_or(0),
-    }
+    };
+    if rule.scope.is_empty() { prior } else { prior_of_part(prior, thresholds) }
 }
 
 fn in_catalogue(key: &Key) -> bool {
@@ -280,42 +294,6 @@ fn in_catalogue(key: &Key) -> bool {
         .contains(fixed),
         Key::Param(_) | Key::Query(_) => is_tracker(key),
     }
-}
-
-/// Names that say of themselves that they carry a session or a campaign.
-const TRACKING: [&str; 24] = [
-    "gclid",
-    "fbclid",
-    "msclkid",
-    "mc_cid",
-    "mc_eid",
-    "_ga",
-    "yclid",
-    "dclid",
-    "igshid",
-    "phpsessid",
-    "jsessionid",
-    "sid",
-    "sessionid",
-    "session_id",
-    "sess",
-    "cfid",
-    "cftoken",
-    "ref",
-    "referrer",
-    "spm",
-    "sectok",
-    "token",
-    "gbraid",
-    "wbraid",
-];
-
-/// Names among them that programs give to what makes a page, too: `sid` to a story, `ref` to a branch.
-const COMMON: [&str; 8] = ["ref", "referrer", "sess", "session_id", "sessionid", "sid", "spm", "token"];
-
-pub(super) fn is_tracking(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    TRACKING.contains(&name.as_str()) || name.starts_with("utm_") || name.starts_with("aspsessionid")
 }
 
 /// A string function on a family of keys.

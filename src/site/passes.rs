@@ -177,8 +177,10 @@ impl Covering {
                 continue;
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
-            let table = EvidenceTable::new(groups, action, keys.clone(), prior);
+            let part = operations::prior_of_part(prior, &self.thresholds);
+            let table = EvidenceTable::new(groups, action, keys.clone(), part);
             let groups = &table.groups;
+            let prior = if operations::is_whole(groups, &maps) { prior } else { part };
             if self.rules.is_empty()
                 && !noise::is_of_variants(groups, &self.columns.label, self.thresholds.noise_variants_rows)
             {

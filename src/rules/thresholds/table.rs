@@ -61,7 +61,7 @@ thresholds! {
     /// ones are then enough.
     prior: u64 = 8, 0..=MANY;
     /// Prior good observations of parameters whose names mean tracking everywhere (`gclid`, `utm_source`). What this is
-    /// more than `prior` counts as clusters that are for it, too: one is then enough.
+    /// more than `prior` counts as clusters that are for it, too: one is then enough where nothing is against it.
     prior_tracker: u64 = 10, 0..=MANY;
     /// Prior good observations of classes of hosts.
     host_prior: u64 = 4, 0..=MANY;

@@ -1,13 +1,9 @@
 //! Names of parameters that indicate their kind, and of formats of feeds. The effect of a parameter is taken from the
 //! counts, never from its name; but a small sample must show more of those of lists and of versions.
 
-use crate::site::operations::is_tracking;
+use crate::site::tracking::{is_session, is_tracking};
 use crate::url::Key;
 
-/// Names of the tracking catalogue that carry a session; the others carry a campaign or where a visitor
-/// came from.
-const SESSION: [&str; 10] =
-    ["cfid", "cftoken", "jsessionid", "phpsessid", "sectok", "sess", "session_id", "sessionid", "sid", "token"];
 /// Formats of feeds, as URLs name them.
 pub const FORMATS: [&str; 8] = ["atom", "feed", "feeds", "rdf", "rss", "sitemap", "syndication", "xml"];
 /// Bytes of the version behind a format, at most (`rss2`, `atom1.0`): what is longer is the number of a page.
@@ -170,9 +166,8 @@ pub(in crate::site) fn has_meaning(key: &Key) -> bool {
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
     let name = name.strip_prefix("<list>,").unwrap_or(name);
     let name = name.trim_start_matches([';', '/']).trim_end_matches(['=', '-', '_']).to_ascii_lowercase();
-    let is_session = || SESSION.contains(&name.as_str()) || name.starts_with("aspsessionid");
     match () {
-        () if is_session() => Some(Meaning::Session),
+        () if is_session(&name) => Some(Meaning::Session),
         () if is_tracking(&name) => Some(Meaning::Tracking),
         () if ORDER.contains(&name.as_str()) => Some(Meaning::Order),
         () if PAGE.contains(&name.as_str()) => Some(Meaning::Page),
@@ -194,13 +189,14 @@ pub fn is_format(value: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::tracking::SESSIONS;
 
     #[test]
     fn lists_are_sorted_and_sessions_are_of_the_tracking_catalogue() {
-        for list in [&SESSION[..], &ORDER, &PAGE, &LENGTH, &VERSION_OF_PAGE] {
+        for list in [&SESSIONS[..], &ORDER, &PAGE, &LENGTH, &VERSION_OF_PAGE] {
             assert!(list.is_sorted_by(|a, b| a < b), "{list:?}");
         }
-        assert!(SESSION.iter().all(|name| is_tracking(name)));
+        assert!(SESSIONS.iter().all(|name| is_tracking(name)));
         let others = || ORDER.iter().chain(&PAGE).chain(&LENGTH).chain(&VERSION_OF_PAGE);
         assert!(others().all(|name| !is_tracking(name)));
     }
