@@ -30,6 +30,7 @@ mod fronts;
 mod generalization;
 pub mod held_out;
 pub mod hints;
+mod hypergeometric;
 mod joint;
 mod leads;
 mod lines;

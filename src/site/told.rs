@@ -7,9 +7,12 @@
 //! The first test is a hypergeometric one: that all wrong pages lie in the values that have one would be chance
 //! with a probability of at most `C(values, values against) C(pages there, wrong) / C(pages, wrong)`, for each key
 //! that could have been chosen. The second is one for each value: how much likelier than not it is of those that
-//! the rule is wrong on, by the share of these and the share of wrong pages in them, with its own pages all right.
+//! the rule is wrong on, by the share of these, and by how likely each of them would have as many right pages and no
+//! wrong one.
 
 use super::Thresholds;
+use super::binomial::power;
+use super::hypergeometric::at_most;
 
 /// For each value of a key whether it is one where the rule is right, by the right and wrong pages of each; `keys`
 /// could have been chosen. All `false` where wrong pages may be where they are by chance.
@@ -19,20 +22,21 @@ pub fn told(values: &[[u64; 2]], keys: usize, thresholds: &Thresholds) -> Vec<bo
     let against = || values.iter().filter(|pages| pages[1] > 0);
     let (count, there) = (against().count(), against().map(|pages| pages[0] + pages[1]).sum::<u64>());
     let kept = values.len() - count;
-    let choices: f64 = (0..count).map(|i| ((values.len() - i) as f64 / (count - i) as f64).ln()).sum();
-    let kept_to: f64 = (0..wrong).map(|i| ((there - i) as f64 / (right + wrong - i) as f64).ln()).sum();
-    let chance = (choices + kept_to).exp() * keys as f64;
+    let choices: f64 = (0..count).map(|at| (values.len() - at) as f64 / (at + 1) as f64).product();
+    let chance = choices * at_most(0, right + wrong - there, wrong, right) * keys as f64;
     // Values of several kinds are against it, some by half: a share of all of them would be that of the worst.
     let alike = |right: u64| {
-        let all_right = |of: &[u64; 2]| (1.0 - of[1] as f64 / (of[0] + of[1] + 1) as f64).powi(right as i32);
+        let right = right.min(u64::from(u32::MAX)) as u32;
+        let all_right = |of: &[u64; 2]| power((of[0] + 1) as f64 / (of[0] + of[1] + 1) as f64, right);
         against().map(all_right).sum::<f64>() / count.max(1) as f64
     };
     let is_told = |&[right, wrong]: &[u64; 2]| {
         let odds = (count + 1) as f64 / (kept + 1) as f64 * alike(right);
         wrong == 0 && right >= thresholds.min_clusters as u64 && odds * 1_000.0 <= permille
     };
-    let is_chance = wrong == 0 || chance * 1_000.0 > permille;
-    values.iter().map(|pages| !is_chance && is_told(pages)).collect()
+    // Of too many values the choices are no number.
+    let is_beyond_chance = wrong > 0 && chance * 1_000.0 <= permille;
+    values.iter().map(|pages| is_beyond_chance && is_told(pages)).collect()
 }
 
 #[cfg(test)]
