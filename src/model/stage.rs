@@ -148,7 +148,8 @@ stages! {
     Feeds "feeds" "src/site/feeds.rs" in RefineRules without "they act on all feeds"
         [KeptFromFeeds "rules kept from feeds"]
     /// Scopes that are right by chance are narrowed, or their rules withdrawn (`scopes.rs` finds the URLs outside a
-    /// scope by one constraint, `pages.rs` separates pages from their variants).
+    /// scope by one constraint, `pages.rs` separates pages from their variants, `proven_values.rs` tests the values of
+    /// a list at once).
     Chance "chance" "src/site/chance.rs" in RefineRules without "neither"
         [ExplainedByChance "rules that chance explains"]
     /// The rules of an earlier result come first, and new ones beside them that do not move too many of its canonical

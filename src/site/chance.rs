@@ -17,7 +17,7 @@
 //!
 //! Of a list of values each may have too few pages for that, and all together more than enough: prints are
 //! the pages themselves in eleven directories, with three pages of each, and none is in two others. So values
-//! are tested [together](told) as well.
+//! are tested [together](proven_values) as well.
 //!
 //! One page gives many merges: a list has as many wrong ones as it has ways to be sorted, each a cluster
 //! of its own. What counts are therefore pages ([`Variants`]).
@@ -28,8 +28,8 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::pages::Variants;
 use super::points::Reader;
+use super::proven_values::proven_values;
 use super::scopes::{self, CanonicalUrls, Fired, Group, Piece};
-use super::told::told;
 use super::{Thresholds, Training, reduced};
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
@@ -345,16 +345,16 @@ impl<'c> Judge<'c> {
         self.bound.wilson(good, against.len() as u64, 0)
     }
 
-    /// The values of `key` that are right beyond chance [together](told). Directories that are no section have nothing
-    /// in common, so that they take no part.
-    fn told<'j>(&self, key: &str, inside: &'j [Joined], outside: &'j [Joined]) -> BTreeSet<&'j [u8]> {
+    /// The values of `key` that are right beyond chance [together](proven_values). Directories that are no section
+    /// have nothing in common, so that they take no part.
+    fn proven_values<'j>(&self, key: &str, inside: &'j [Joined], outside: &'j [Joined]) -> BTreeSet<&'j [u8]> {
         let is_rest = |of: &&Joined| key == SECTION && of.value.as_deref() == Some(section::OTHER.as_bytes());
         let mut values: BTreeMap<Option<&[u8]>, Vec<&Joined>> = BTreeMap::new();
         let joined = inside.iter().chain(outside).filter(|of| !is_rest(of));
         joined.for_each(|of| values.entry(of.value.as_deref()).or_default().push(of));
         let pages: Vec<[u64; 2]> = values.values().map(|of| self.counts(of.iter().copied())).collect();
-        let told = told(&pages, self.keys, self.thresholds);
-        values.into_keys().zip(told).filter_map(|(value, is_told)| value.filter(|_| is_told)).collect()
+        let proven = proven_values(&pages, self.keys, self.thresholds);
+        values.into_keys().zip(proven).filter_map(|(value, is_proven)| value.filter(|_| is_proven)).collect()
     }
 
     /// The test with the values that are right beyond chance; `None` without any.
@@ -376,7 +376,7 @@ impl<'c> Judge<'c> {
         };
         let has = |joined: &Joined, value: &str| joined.value.as_deref() == Some(value.as_bytes());
         let together = match constraint.test {
-            Test::OneOf(_) | Test::NoneOf(_) => self.told(&constraint.key, inside, outside),
+            Test::OneOf(_) | Test::NoneOf(_) => self.proven_values(&constraint.key, inside, outside),
             _ => BTreeSet::new(),
         };
         let proves = |value: &str| {

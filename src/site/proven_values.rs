@@ -1,4 +1,4 @@
-//! Values of a key that together tell where a rule is right.
+//! Values of a key that together prove where a rule is right.
 //!
 //! Each section of a site may have too few pages to show by itself that a rule is right there by more than
 //! chance. But where the pages on which the rule is wrong keep to few of many sections, the section tells where
@@ -16,7 +16,7 @@ use super::hypergeometric::at_most;
 
 /// For each value of a key whether it is one where the rule is right, by the right and wrong pages of each; `keys`
 /// could have been chosen. All `false` where wrong pages may be where they are by chance.
-pub fn told(values: &[[u64; 2]], keys: usize, thresholds: &Thresholds) -> Vec<bool> {
+pub fn proven_values(values: &[[u64; 2]], keys: usize, thresholds: &Thresholds) -> Vec<bool> {
     let permille = thresholds.condition_chance_permille as f64;
     let [right, wrong] = [0, 1].map(|of| values.iter().map(|pages| pages[of]).sum::<u64>());
     let against = || values.iter().filter(|pages| pages[1] > 0);
@@ -30,13 +30,13 @@ pub fn told(values: &[[u64; 2]], keys: usize, thresholds: &Thresholds) -> Vec<bo
         let all_right = |of: &[u64; 2]| power((of[0] + 1) as f64 / (of[0] + of[1] + 1) as f64, right);
         against().map(all_right).sum::<f64>() / count.max(1) as f64
     };
-    let is_told = |&[right, wrong]: &[u64; 2]| {
+    let is_proven = |&[right, wrong]: &[u64; 2]| {
         let odds = (count + 1) as f64 / (kept + 1) as f64 * alike(right);
         wrong == 0 && right >= thresholds.min_clusters as u64 && odds * 1_000.0 <= permille
     };
     // Of too many values the choices are no number.
     let is_beyond_chance = wrong > 0 && chance * 1_000.0 <= permille;
-    values.iter().map(|pages| is_beyond_chance && is_told(pages)).collect()
+    values.iter().map(|pages| is_beyond_chance && is_proven(pages)).collect()
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     fn count(values: &[[u64; 2]]) -> usize {
-        told(values, 20, &Thresholds::default()).into_iter().filter(|is_told| *is_told).count()
+        proven_values(values, 20, &Thresholds::default()).into_iter().filter(|is_proven| *is_proven).count()
     }
 
     #[test]
