@@ -68,7 +68,7 @@ class Trap:
         with open(source, 'w', encoding='utf-8') as out:
             out.writelines('%s\t%s\n' % (row[0], row[1]) for row in train)
         shutil.rmtree(rules, ignore_errors=True)
-        run([self.undust, 'learn', '-q', '-w', '1', source, '--out', rules])
+        run([self.undust, 'learn', '-q', '-w', '1', '--no-held-out', '--no-report', source, '--out', rules])
         urls = [row[0] for row in scored]
         lines = run([self.undust, 'normalize', '-q', '-w', '1', '--rules', rules, '--output', 'tsv'], ''.join(url + '\n' for url in urls))
         pairs = [line.split('\t') for line in lines.split('\n')[:-1]]

@@ -21,7 +21,7 @@ fn together(cluster: &Cluster, out: &str, arguments: &[&str]) -> Vec<Ended> {
 
 #[test]
 fn three_processes_give_the_bytes_of_one() {
-    let cluster = Cluster::new(3, 600);
+    let cluster = Cluster::new(3, 300);
     cluster.write("in/broken.tsv", "no url\tc\nhttp://x.example/a\tc\nmailto:a@b\tc\n");
     let one = cluster.undust(&["learn", "in", "--out", "one", "--max-rejects", "100%"]);
     assert_eq!(one.code, Some(0), "{}", one.err);
@@ -58,7 +58,7 @@ fn three_processes_give_the_bytes_of_one() {
 #[test]
 fn shards_may_be_local() {
     let cluster = Cluster::new(2, 400);
-    let one = cluster.undust(&["learn", "in", "--out", "one"]);
+    let one = cluster.undust(&["learn", "in", "--out", "one", "--no-held-out"]);
     assert_eq!(one.code, Some(0), "{}", one.err);
     // Each host has its own half, under the same name, and its own folder for the result.
     let mut shards = cluster.names("in");
@@ -71,7 +71,8 @@ fn shards_may_be_local() {
     let start = |process: usize| {
         let (host, index) = (format!("host{process}/part"), process.to_string());
         let out = format!("host{process}/out");
-        cluster.start(&["learn", &host, "--out", &out, "--hostfile", "hosts", "--process", &index, "--local-shards"])
+        let learn = ["learn", &host, "--out", &out, "--hostfile", "hosts", "--process", &index, "--local-shards"];
+        cluster.start(&[&learn[..], &["--no-held-out"]].concat())
     };
     let started = [start(0), start(1)];
     let ended: Vec<Ended> = started.into_iter().map(|process| process.end(60)).collect();
@@ -83,9 +84,9 @@ fn shards_may_be_local() {
 #[test]
 fn a_lost_run_is_taken_up() {
     let cluster = Cluster::new(2, 700);
-    let one = cluster.undust(&["learn", "in", "--out", "one"]);
+    let one = cluster.undust(&["learn", "in", "--out", "one", "--no-held-out"]);
     assert_eq!(one.code, Some(0), "{}", one.err);
-    let (zero, mut first) = (cluster.learn(0, "two", &[]), cluster.learn(1, "two", &[]));
+    let (zero, mut first) = (cluster.learn(0, "two", &["--no-held-out"]), cluster.learn(1, "two", &["--no-held-out"]));
     // As soon as something is learned, a process is killed.
     let work = cluster.path("two/.work");
     let learned = || {
@@ -117,12 +118,12 @@ fn a_lost_run_is_taken_up() {
     let shard = cluster.path("in").join(cluster.names("in").pop().unwrap());
     let (text, before) = (std::fs::read(&shard).unwrap(), std::fs::metadata(&shard).unwrap().modified().unwrap());
     std::fs::write(&shard, &text).unwrap();
-    let other = together(&cluster, "two", &["--resume"]);
+    let other = together(&cluster, "two", &["--resume", "--no-held-out"]);
     assert!(other.iter().any(|end| end.err.contains("another input")), "{other:?}");
     std::fs::File::options().append(true).open(&shard).unwrap().set_modified(before).unwrap();
 
     let kept = learned().expect("work is kept");
-    let resumed = together(&cluster, "two", &["--resume"]);
+    let resumed = together(&cluster, "two", &["--resume", "--no-held-out"]);
     all_done(&resumed);
     assert_eq!(cluster.result("two"), cluster.result("one"));
     let count = |end: &Ended| {

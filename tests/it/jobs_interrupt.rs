@@ -57,7 +57,7 @@ fn each_signal_removes_what_is_temporary_and_has_its_exit_code() {
         assert!(!folder.path("out/_SUCCESS").exists());
     }
     // Nothing stands in the way of the next run.
-    run(learn(&folder, &[])).done();
+    run(learn(&folder, &["--no-held-out"])).done();
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_file_that_is_being_written_is_removed() {
 fn a_run_that_ignores_signals_goes_on() {
     let folder = corpus();
     let mut shell = Command::new("sh");
-    let script = "trap '' INT HUP; exec \"$0\" learn crawl -q --scratch . --out out";
+    let script = "trap '' INT HUP; exec \"$0\" learn crawl -q --no-held-out --scratch . --out out";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_undust")]).current_dir(folder.path(""));
     let child = quiet(shell);
     wait_for("its work", || folder.path("out").exists());

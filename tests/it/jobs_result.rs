@@ -68,7 +68,8 @@ fn of_two_runs_into_one_folder_one_is_refused() {
     let folder = Folder::with_rules();
     run(job(&folder, &["synth", "--out", "crawl", "--sites", "4", "--total-urls", "60000", "--seed", "5"])).done();
     let learn = |out: &str, more: &[&str]| {
-        job(&folder, &[&["learn", "crawl", "--out", out, "--scratch", ".", "--overwrite"], more].concat())
+        let learn = &["learn", "crawl", "--out", out, "--scratch", ".", "--overwrite", "--no-held-out"];
+        job(&folder, &[learn, more].concat())
     };
     let (fine, coarse): (&[&str], &[&str]) = (&[], &["--train-max", "40"]);
     run(learn("fine", fine)).done();
@@ -159,14 +160,13 @@ fn a_folder_that_is_locked_is_changed_by_no_job() {
 fn the_lock_of_a_run_that_was_killed_is_free() {
     let folder = Folder::with_rules();
     run(job(&folder, &["synth", "--out", "crawl", "--sites", "4", "--total-urls", "20000", "--seed", "5"])).done();
-    let learn =
-        |more: &[&str]| job(&folder, &[&["learn", "crawl", "-q", "--out", "out", "--scratch", "."], more].concat());
-    let mut child = quiet(learn(&[]));
+    let learn = || job(&folder, &["learn", "crawl", "-q", "--out", "out", "--scratch", ".", "--no-held-out"]);
+    let mut child = quiet(learn());
     wait_for("the lock", || folder.path("out").join(LOCK).exists());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(folder.path("out").join(LOCK).exists(), "killed before its end");
-    run(learn(&[])).done();
+    run(learn()).done();
     marked(&folder, "out", &RESULT);
     assert!(!folder.path("out").join(LOCK).exists());
 }

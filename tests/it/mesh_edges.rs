@@ -240,7 +240,7 @@ fn other_contents_and_other_builds_are_refused() {
     assert_eq!(zero.end(20).code, Some(3));
 
     // Nor does it take up the work of this one.
-    let full = cluster.undust(&["learn", "in", "--out", "rules", "--resume", "--max-rejects", "0"]);
+    let full = cluster.undust(&["learn", "in", "--out", "rules", "--resume", "--max-rejects", "0", "--no-held-out"]);
     assert_eq!(full.code, Some(0), "{}", full.err);
     std::fs::remove_file(cluster.path("rules/_SUCCESS")).unwrap();
     let journal = "{\"format\":2,\"build\":\"0123\",\"parameters\":\"p\",\"input\":\"i\"}\n";
