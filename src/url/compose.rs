@@ -70,14 +70,15 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
     let mut to = Pieces::new(&pairs.text, out);
     // Positions of the keys, branch-free: their sequence differs from URL to URL.
     let mut places = [usize::MAX; Fixed::FIRST_PART as usize];
-    let (mut path, mut path_end, mut named) = (usize::MAX, 0, usize::MAX);
+    let (mut path, mut path_end, mut named, mut queries) = (usize::MAX, 0, pairs.list.len(), pairs.list.len());
     for (i, pair) in pairs.list.iter().enumerate() {
         match pair.key {
             KeyRef::Fixed(Fixed(number)) => match places.get_mut(usize::from(number)) {
                 Some(place) => *place = i,
                 None => (path, path_end) = (path.min(i), i + 1),
             },
-            KeyRef::Query(..) | KeyRef::Param(..) => named = named.min(i),
+            KeyRef::Param(..) => named = named.min(i),
+            KeyRef::Query(..) => queries = queries.min(i),
         }
     }
     let pair = |key: Fixed| pairs.list.get(places[usize::from(key.0)]);
@@ -104,7 +105,8 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
             next = parts.next();
         }
     }
-    let named = pairs.list.get(named..).unwrap_or_default();
+    // Parameters of the path come before those of the query.
+    let (queries, named) = (&pairs.list[queries..], pairs.list.get(named..queries).unwrap_or_default());
     // The name of a last segment begins with its slash, that of a word joined to one ends in one or two; no other
     // name of a path parameter holds one.
     let is_last = |a, b| pairs.bytes(a, b).starts_with(b"/");
@@ -189,7 +191,7 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
             to.bytes(value);
         }),
         None => {
-            for pair in named {
+            for pair in queries {
                 if let KeyRef::Query(a, b) = pair.key {
                     to.bytes(&[std::mem::replace(&mut mark, b'&')]);
                     if !is_family(pairs.bytes(a, b)) {

@@ -41,6 +41,11 @@ impl Endings {
         !self.is_empty() && self.0.contains(&hash64(segment))
     }
 
+    /// True for a segment that is one of them or holds one, and is tokenized otherwise for it.
+    pub fn splits(&self, segment: &[u8]) -> bool {
+        self.contains(segment) || self.tail(segment).is_some()
+    }
+
     /// The word that is joined to a segment, where it is one of them.
     pub fn tail(&self, segment: &[u8]) -> Option<Tail> {
         let tail = segment::tail(segment).filter(|_| !self.is_empty())?;

@@ -75,9 +75,21 @@ impl Tokenizer {
         if self.semicolons { Some(b';') } else { question_mark }
     }
 
-    /// True where paths are cut otherwise than at slashes and within segments.
+    /// True where paths may be cut otherwise than at slashes and within segments.
     fn extends_paths(&self) -> bool {
         self.query_path || self.numbered_end || self.inner_numbers || !self.endings.is_empty()
+    }
+
+    /// True where this path may be.
+    fn extends_path(&self, path: &[u8]) -> bool {
+        let last = || {
+            let path = path.strip_suffix(b"/").unwrap_or(path);
+            &path[memchr::memrchr(b'/', path).map_or(0, |at| at + 1)..]
+        };
+        self.query_path
+            || self.inner_numbers
+            || self.numbered_end && segment::numbered(last()).is_some()
+            || !self.endings.is_empty() && self.endings.splits(last())
     }
 }
 
@@ -137,7 +149,7 @@ impl KeyValues {
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
         (self.query_path, self.joined_by_semicolons) = (tokenizer.query_path, tokenizer.joined_by_semicolons);
-        let is_plain = !tokenizer.extends_paths();
+        let is_plain = !tokenizer.extends_path(self.bytes(split.path.0, split.path.1));
         let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, tokenizer) };
         if !(is_plain && split.positions.path && self.tokenize_short_path(split, tokenizer)) {
             self.tokenize_path(path, tokenizer);

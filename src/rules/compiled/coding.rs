@@ -204,7 +204,7 @@ impl Template {
         let (number, other) = (self.number, self.number + 1);
         let find = |name: &[u8]| {
             let hash = hash(name, fixed_seed(Fixed::SECTION.0));
-            self.codes.find(hash, |code| self.values[code as usize].hash)
+            self.codes.find(hash, |code| self.values[code as usize].hash == hash)
         };
         let listed = |name: &[u8]| find(name).filter(|&code| code < number);
         let code = match section::of(path) {
@@ -281,7 +281,7 @@ impl Coding<'_> {
     #[inline(always)]
     fn named(&self, seed: u64) -> CodedKey {
         let columns = &*self.template.columns;
-        match self.template.named.find(seed, |at| columns[at as usize].seed) {
+        match self.template.named.find(seed, |at| columns[at as usize].seed == seed) {
             Some(at) => {
                 let slot = if (at as usize) < self.slots.len() { at as Slot } else { NO_SLOT };
                 CodedKey { slot, rank: columns[at as usize].rank, seed }
@@ -324,7 +324,7 @@ impl Coding<'_> {
         if let Some(column) = column {
             let values = &*template.values;
             let (mut code, mut row) = (OTHER, column.row);
-            if coded && let Some(found) = template.codes.find(hash, |code| values[code as usize].hash) {
+            if coded && let Some(found) = template.codes.find(hash, |code| values[code as usize].hash == hash) {
                 (code, row) = (found, values[found as usize].row);
             }
             self.put(slot, SlotState { code, row, pair: at });

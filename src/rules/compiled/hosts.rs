@@ -50,9 +50,8 @@ impl Hosts {
     /// Index of a host.
     #[inline]
     pub(super) fn find(&self, host: &[u8]) -> Option<usize> {
-        let found =
-            self.index.find(hash(host, SEED), |index| hash(self.get(index as usize).unwrap_or_default(), SEED))?;
-        Some(found as usize).filter(|&found| self.get(found) == Some(host))
+        let found = self.index.find(hash(host, SEED), |index| self.get(index as usize) == Some(host))?;
+        Some(found as usize)
     }
 
     /// True where the site has this origin.

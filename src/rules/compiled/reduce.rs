@@ -75,7 +75,7 @@ impl CompiledSite {
                 let index = self.own.hosts.find(value).filter(|&index| index < self.template.hosts as usize);
                 index.map(|index| (FIRST_HOST + index) as u32)
             }
-            _ => self.template.codes.find(hash, |code| values[code as usize].hash),
+            _ => self.template.codes.find(hash, |code| values[code as usize].hash == hash),
         };
         code.map_or((OTHER, hash), |code| (code, values[code as usize].hash))
     }

@@ -40,6 +40,10 @@ fn url(mut random: u64) -> String {
     text
 }
 
+fn some_endings() -> Endings {
+    Endings::new(&["bc", "page.html", "index.php", "*-words", "*.bc", "*.php", "*.a", "*-bc"].map(str::to_owned))
+}
+
 #[test]
 fn known_marks_cut_as_bytes_do() {
     let (mut known, mut bytes) = (KeyValues::default(), KeyValues::default());
@@ -48,8 +52,14 @@ fn known_marks_cut_as_bytes_do() {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
         let without = Split { positions: Positions::default(), ..split };
-        let tokenizer =
-            Tokenizer { delimiters: (n % 5) as u8, semicolons: n % 7 == 0, fragments: true, ..Tokenizer::default() };
+        let tokenizer = Tokenizer {
+            delimiters: (n % 5) as u8,
+            semicolons: n % 7 == 0,
+            fragments: true,
+            numbered_end: n % 3 == 0,
+            endings: if n % 4 > 0 { some_endings() } else { Endings::NONE },
+            ..Tokenizer::default()
+        };
         bytes.text.clone_from(&known.text);
         known.tokenize(&split, tokenizer);
         bytes.tokenize(&without, tokenizer);
@@ -207,13 +217,7 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
             fragments: true,
             query_path: true,
             numbered_end: true,
-            endings: if n % 4 > 0 {
-                Endings::new(
-                    &["bc", "page.html", "index.php", "*-words", "*.bc", "*.php", "*.a", "*-bc"].map(str::to_owned),
-                )
-            } else {
-                Endings::NONE
-            },
+            endings: if n % 4 > 0 { some_endings() } else { Endings::NONE },
             inner_numbers: n % 2 > 0,
             name_families: n % 2 > 0,
             ..Tokenizer::default()
