@@ -26,10 +26,12 @@
 //! - `site`: learning one site, a pure function: operations, the sections and scripts in which they hold
 //!   (`sections`, `scripts`), what rules on the origin do to feeds (`feeds`), tree, forms, evidence,
 //!   candidates, energy, invariants; whether the pages that a rule moves are found where it
-//!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`); look-ups
-//!   of single URLs, and values of a key that are one page (`lookups`, `value_ranges`); what decides between
-//!   equals (`hints`); an earlier result and the new rules as one (`relearn`, by what both do: `effects`);
-//!   cross-fitted figures (`held_out`); what URLs show beside the rules (`profile`); and the method as published.
+//!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`), and which
+//!   other parameters move along (`names_behind`); look-ups of single URLs, and values of a key that are one
+//!   page (`lookups`, `value_ranges`); names of trackers (`tracking`), and values that prove a rule together
+//!   (`proven_values`); what decides between equals (`hints`); an earlier result and the new rules as one
+//!   (`relearn`, by what both do: `effects`); cross-fitted figures (`held_out`); what URLs show beside the
+//!   rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `synth`: synthetic sites with known truth.

@@ -50,8 +50,7 @@ function cut(url, site) {
   const tie = joint + (!ext && EXTENSION.test(file(rest ?? "")) ? "//" : "/");
   const end = ending || (site.numbered_end && NUMBERED_END.exec(path)) || (tied && ["", rest + ext, tie, tail]);
   const [body, semicolons] = end ? [end[1]] : /^(.*?)(?:;([^/]*))?$/.exec(path).slice(1);
-  const [, front, deep] = DEEP.exec(body);
-  const segments = [...(front.match(/[^/]+/g) ?? []), ...(deep ? [deep] : [])];
+  const [, front, deep] = DEEP.exec(body), segments = [...(front.match(/[^/]+/g) ?? []), ...(deep ? [deep] : [])];
   const doubled = front.split(/[^/]+/).flatMap((slashes, i) => [...slashes.slice(1)].map(() => i));
   if (doubled.length) pairs.set("double slash", doubled.join("."));
   const slash = segments.length > 0 && !deep && front.endsWith("/");
@@ -152,11 +151,13 @@ function act(rule, pairs, here, origins, value = (key) => (key === "section" ? h
 const REST = /^(?!~|.*%(?:0[0AD]|2[356BEF]|3[BF]|5C|(?![0-9A-F]{2}))|(?:.*\/)?\.{0,2}(?:\/|$))[^&;+?]+$/i;
 // 5. The twin of a URL below the front of a mirror, a directory or a parameter with the rest of a path; and which
 function moved(url, { front, to }) {
-  const [isValue, rest] = [front.includes("?"), url.startsWith(front) ? url.slice(front.length) : ""];
+  const [isValue, [start, ...names]] = [front.includes("?"), front.includes("?") ? front.split("&") : [front]];
+  const rest = url.startsWith(start) ? url.slice(start.length) : "";
   if (!isValue) return rest.startsWith("/") ? [to + rest, isValue] : null;
-  const [, value, fragment] = /^([^#]*)(.*)$/.exec(rest);
-  if (!REST.test(value) || (front.endsWith("?") && value.includes("="))) return null;
-  return [`${to}/${value.replace(/[{}`]/g, encodeURIComponent)}${fragment}`, isValue];
+  const [, value, more, end] = (names.length ? /^([^#&]*)&([^#;?]+)(#.*|)$/ : /^([^#]*)()(.*)$/).exec(rest) ?? [0, ""];
+  const [isBare, isOther] = [start.endsWith("?"), (of) => !of || !names.includes(named(of)[0])];
+  if (!REST.test(value) || (isBare && value.includes("=")) || (more && more.split("&").some(isOther))) return null;
+  return [`${to}/${value.replace(/[{}`]/g, encodeURIComponent)}${more && "?" + more}${end}`, isValue];
 }
 // 6. A site: its rules in order, exceptions, mirrors, look-ups and ranges.
 class Site {
@@ -169,8 +170,7 @@ class Site {
   run(url, without, here = section(url, this.sections)) {
     const acting = this.rules.filter(({ id }) => without !== "*" && without !== id);
     const pairs = acting.reduce((before, rule) => act(rule, before, here, this.origins) ?? before, cut(url, this));
-    const excepted = without ? undefined : this.except.get(identity(pairs));
-    return excepted ? this.run(url, excepted) : pairs;
+    return !without && this.except.has(identity(pairs)) ? this.run(url, this.except.get(identity(pairs))) : pairs;
   }
   reduce(url, pairs = this.run(url)) {
     const [twin, isValue] = this.mirrors.map((mirror) => moved(compose(pairs, this), mirror)).find(Boolean) ?? [];

@@ -41,7 +41,10 @@ pub fn in_place_of_forms(rules: &SiteRules, training: &Training, setting: Settin
     let trial = without(rules, |index, _| is_in(index));
     let reduced = reduced::reduced(&reduced::identities(&trial, training), training);
     let learned = mirrors::learn(&trial, reduced, Setting { thresholds: &thresholds, ..setting });
-    let passed = |(a, b): &(String, String)| learned.iter().any(|rule| rule.mirror() == Some((a, b)));
+    // The learned front of a parameter with others behind it lists their names.
+    let is_of = |from: &str, a: &str| from == a || a.contains('?') && a.ends_with('&') && from.starts_with(a);
+    let passed =
+        |(a, b): &(String, String)| learned.iter().filter_map(Rule::mirror).any(|(from, to)| to == b && is_of(from, a));
     forms.retain(|fronts, _| passed(fronts));
     let is_replaced = |index: usize| forms.values().any(|forms| forms.contains(&index));
     (!forms.is_empty()).then(|| without(rules, |index, _| is_replaced(index)))

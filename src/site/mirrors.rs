@@ -15,10 +15,11 @@
 use super::Thresholds;
 use super::binomial::power;
 use super::evidence::{Bound, upper_bound_ppm};
+use super::names_behind::{self, Behind};
 use super::reduced::{Reduced, is_below, urls_below};
 use super::siblings::Siblings;
 use crate::model::hash64;
-use crate::rules::twins::{behind_origin, below, is_parameter};
+use crate::rules::twins::{Below, behind_origin, below, is_parameter, names, with_others};
 use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, RuleSet, SiteRules, Test};
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
@@ -34,6 +35,7 @@ const MAX_PAIRS: usize = 1_000;
 /// Two fronts that clusters vote for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fronts<'u> {
+    /// Of a parameter with others behind it without their names, with the `&`: [`test()`] finds out which.
     pub(super) a: Cow<'u, str>,
     pub(super) b: Cow<'u, str>,
     /// `a` moves to `b`, never the other way.
@@ -183,12 +185,14 @@ fn parameter_fronts<'a>(x: &'a str, y: &'a str) -> Option<Fronts<'a>> {
     let value = front.len() + value + usize::from(query[value..].starts_with('/'));
     let end = x.find('#').unwrap_or(x.len());
     let of_value = |value: usize| {
-        let rest = x.get(value..end).filter(|rest| !rest.is_empty())?;
-        let directory = path.strip_suffix(rest)?.strip_suffix('/')?;
+        let (start, rest) = (&x[..value], x.get(value..end).filter(|rest| !rest.is_empty())?);
+        let others = with_others(x.as_bytes(), start.as_bytes());
+        let directory = path.strip_suffix(rest.split('&').next()?)?.strip_suffix('/')?;
         let mut twin = Vec::new();
-        below(x.as_bytes(), &x.as_bytes()[..value])?.write(directory.as_bytes(), &mut twin);
+        below(x.as_bytes(), others.as_deref().unwrap_or(start.as_bytes()))?.write(directory.as_bytes(), &mut twin);
         let is_twin = twin == y.as_bytes() && directory.find("://").is_some_and(|at| directory.len() > at + 3);
-        is_twin.then(|| Fronts { a: x[..value].into(), b: directory.into(), is_directed: true })
+        let front = if others.is_some() { format!("{start}&").into() } else { start.into() };
+        is_twin.then(|| Fronts { a: front, b: directory.into(), is_directed: true })
     };
     of_value(value).filter(|_| !query.is_empty())
 }
@@ -214,8 +218,14 @@ fn test(
     canonical: &dyn Fn(&[u8]) -> Vec<u8>,
 ) -> Option<Pair> {
     let Setting { noise, thresholds, .. } = *setting;
+    let twin_of = |one: &Reduced, below: Below<'_>| twin(reduced, one, (below, a, b), *is_directed, canonical);
+    // What is shown by the URLs with other parameters says which of them the front lists, and counts below, too.
+    let start = a.strip_suffix('&').filter(|start| is_parameter(start.as_bytes()));
+    let is_same = |one: &Reduced, below: Below<'_>| twin_of(one, below).map(|(_, is_same)| is_same);
+    let listing = |start: &str| listing_names(reduced, start, is_same, thresholds);
+    let a = &start.map_or(Some(a.to_string()), listing)?;
     let mut pair = Pair {
-        a: a.to_string(),
+        a: a.clone(),
         b: b.to_string(),
         is_directed: *is_directed,
         good: 0,
@@ -223,26 +233,13 @@ fn test(
         clusters: 0,
         examples: Vec::new(),
     };
-    let (mut clusters, mut twin) = (Vec::new(), Vec::new());
-    let mut names = Names::default();
+    let (mut clusters, mut names) = (Vec::new(), Names::default());
     for one in urls_below(reduced, a) {
         let Some(below) = below(one.url.as_bytes(), a.as_bytes()) else { continue };
         let name = names.0.entry(below.name()).or_default();
         name[0] += 1;
-        below.write(b.as_bytes(), &mut twin);
-        if *is_directed {
-            // What the other rules make of the twin may be another page; of a parameter such a twin is none, but for
-            // the origin.
-            let to = canonical(&twin);
-            if is_parameter(a.as_bytes()) && behind_origin(&to) != behind_origin(&twin) {
-                continue;
-            }
-            twin = to;
-        }
-        let Ok(at) = reduced.binary_search_by(|r| r.url.as_bytes().cmp(&twin)) else { continue };
-        // Where the twin leads elsewhere, the site itself says that it is not the page.
-        let leads_back = *is_directed && reduced[at].elsewhere && !one.elsewhere;
-        if reduced[at].cluster == one.cluster && !leads_back {
+        let Some((at, is_same)) = twin_of(one, below) else { continue };
+        if is_same {
             name[1] += 1;
             // A tenant's pages show their own name, and nothing of the others.
             if tenant(a).is_none() && (tenant(&one.url).is_some() || tenant(&reduced[at].url).is_some()) {
@@ -267,6 +264,48 @@ fn test(
     let bound = Bound::form(thresholds).allowing(noise);
     let holds = bound.holds(pair.good, pair.bad, 0);
     (clusters.len() >= thresholds.mirror_min_clusters && is_shown && holds).then_some(pair)
+}
+
+/// The front that starts so and lists the parameters that may stand behind; `None` where none may.
+fn listing_names(
+    reduced: &[Reduced],
+    start: &str,
+    is_same: impl Fn(&Reduced, Below<'_>) -> Option<bool>,
+    thresholds: &Thresholds,
+) -> Option<String> {
+    let behind = urls_below(reduced, start).iter().filter_map(|one| {
+        let front = with_others(one.url.as_bytes(), start.as_bytes())?;
+        let twin = is_same(one, below(one.url.as_bytes(), &front)?);
+        Some(Behind { names: names(&front).map(<[u8]>::to_vec).collect(), twin, cluster: one.cluster })
+    });
+    let listed = names_behind::names(&behind.collect::<Vec<_>>(), thresholds);
+    (!listed.is_empty()).then(|| format!("{start}&{}", String::from_utf8_lossy(&listed.join(&b'&'))))
+}
+
+/// The twin of a URL below the front `a` in the directory `b`, by its place, and whether it is the same page; `None`
+/// where it was not met.
+fn twin(
+    reduced: &[Reduced],
+    one: &Reduced,
+    (below, a, b): (Below<'_>, &str, &str),
+    is_directed: bool,
+    canonical: &dyn Fn(&[u8]) -> Vec<u8>,
+) -> Option<(usize, bool)> {
+    let mut twin = Vec::new();
+    below.write(b.as_bytes(), &mut twin);
+    if is_directed {
+        // What the other rules make of the twin may be another page; of a parameter such a twin is none, but for the
+        // origin.
+        let to = canonical(&twin);
+        if is_parameter(a.as_bytes()) && behind_origin(&to) != behind_origin(&twin) {
+            return None;
+        }
+        twin = to;
+    }
+    let at = reduced.binary_search_by(|r| r.url.as_bytes().cmp(&twin)).ok()?;
+    // Where the twin leads elsewhere, the site itself says that it is not the page.
+    let leads_back = is_directed && reduced[at].elsewhere && !one.elsewhere;
+    Some((at, reduced[at].cluster == one.cluster && !leads_back))
 }
 
 /// URLs below a front by their first name, and those of them that have twins.
@@ -356,7 +395,10 @@ mod tests {
             ("http://a/?q=/x/y", "http://a/x/y", Some(("http://a/?q=/", "http://a"))),
             ("http://a/i.php?/x/y", "http://a/x/y", Some(("http://a/i.php?/", "http://a"))),
             ("http://a/i.php?x/y", "http://a/x/y", Some(("http://a/i.php?", "http://a"))),
-            ("http://a/i.php?t=x/y&p=1", "http://a/w/x/y?p=1", None),
+            ("http://a/i.php?t=x/y&p=1", "http://a/w/x/y?p=1", Some(("http://a/i.php?t=&", "http://a/w"))),
+            ("http://a/i.php?t=x/y&p=1;q=2", "http://a/w/x/y?p=1;q=2", None),
+            ("http://a/i.php?t=x/y&p=1", "http://a/w/x/y", None),
+            ("http://a/i.php?t=x/y&p=1", "http://a/w/x/y?p=2", None),
             ("http://a/i.php?p=1&t=x/y", "http://a/w/x/y", None),
             ("http://a/i.php#?t=x", "http://a/w/x", None),
             ("http://a/i.php?t=x/y", "http://a/wx/y", None),

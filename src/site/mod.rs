@@ -36,6 +36,7 @@ mod leads;
 mod lines;
 pub mod lookups;
 pub mod mirrors;
+mod names_behind;
 pub mod noise;
 pub mod operations;
 mod order;

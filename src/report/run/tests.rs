@@ -322,4 +322,14 @@ fn rules_are_told_in_plain_words() {
         "Where the scheme is “https” and the number in part 2 of the path is present and the parameter “old” is present and \
          nothing else is in the URL: part 2 of the path becomes “x-”; the parameter “old” is removed."
     );
+    for (front, words) in [
+        ("http://a/?q=", "“http://a/?q=”"),
+        ("http://a/?q=&page=&sort=", "“http://a/?q=” and parameters of the names “page” or “sort” follow"),
+        ("http://a/b&", "“http://a/b&”"),
+    ] {
+        let scope = vec![constraint("prefix", Test::Equals(front.to_owned()))];
+        let told = of(scope, vec![("prefix", Operation::Keep("http://a".to_owned()))], false);
+        let becomes = "the beginning of the URL becomes “http://a”.";
+        assert_eq!(told, format!("Where the beginning of the URL is {words}: {becomes}"));
+    }
 }

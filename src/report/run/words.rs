@@ -132,7 +132,14 @@ fn constraint(Constraint { key: name, test }: &Constraint) -> String {
     match test {
         Test::Equals(value) => match value.parse() {
             Ok(parts) if name == "depth" => format!("the path has {}", many(parts, "part")),
-            _ => format!("{of} is {}", quoted(value)),
+            _ => match value.split_once('&').filter(|(front, _)| name == PREFIX && front.contains('?')) {
+                Some((front, names)) => {
+                    let names: Vec<String> =
+                        names.split('&').map(|name| name.trim_end_matches('=').to_owned()).collect();
+                    format!("{of} is {} and parameters of the names {} follow", quoted(front), list(&names))
+                }
+                None => format!("{of} is {}", quoted(value)),
+            },
         },
         Test::OneOf(values) => format!("{of} is {}", list(values)),
         Test::NoneOf(values) if ALWAYS.contains(&name.as_str()) => format!("{of} is not {}", list(values)),

@@ -88,6 +88,7 @@ const KINDS: &[(&str, u64)] = &[
     ("look-up: to itself", 500),
     ("mirror: moves", 3_000),
     ("mirror: a parameter", 30),
+    ("mirror: a parameter with others", 3),
     ("mirror: nested directories", 300),
     ("mirror: twin below a mirrored directory", 1_000),
     ("operation: adds a key", 20_000),
@@ -319,7 +320,10 @@ impl Counts {
             |url: Option<&str>, source: &str| url.is_some_and(|url| below(url.as_bytes(), source.as_bytes()).is_some());
         let sources = |url| site.rules.iter().filter_map(mirror_source).filter(|source| below(url, source)).count();
         self.add("mirror: moves");
-        self.add_if("mirror: a parameter", mirror_source(rule).is_some_and(|source| source.contains('?')));
+        let is_parameter = |source: &&str| source.contains('?');
+        let source = mirror_source(rule).filter(is_parameter);
+        self.add_if("mirror: a parameter", source.is_some());
+        self.add_if("mirror: a parameter with others", source.is_some_and(|source| source.contains('&')));
         self.add_if("mirror: nested directories", sources(before) > 1);
         self.add_if("mirror: twin below a mirrored directory", sources(after) > 0);
     }

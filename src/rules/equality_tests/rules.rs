@@ -3,6 +3,7 @@
 use super::generate::Maker;
 use crate::model::hash64;
 use crate::rules::functions::apply;
+use crate::rules::twins;
 use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, SECTION, Test};
 
 /// Keys that URLs seldom have, and text that is no key.
@@ -322,7 +323,9 @@ impl Maker<'_> {
             let script = &url[..url.len() - url[url.find('?')?..].len()];
             let name = one.find('=').map_or("", |at| &one[..=at]);
             let slash = if one[name.len()..].starts_with('/') { "/" } else { "" };
-            Some(format!("{script}?{name}{slash}"))
+            let front = format!("{script}?{name}{slash}");
+            let others = twins::with_others(url.as_bytes(), front.as_bytes()).filter(|_| maker.random.chance(70));
+            Some(others.map_or(front, |others| String::from_utf8(others).expect("parts of a URL")))
         };
         let (source, target) = (directory(self), directory(self));
         let source = if self.random.chance(25) { parameter(self).unwrap_or(source) } else { source };
