@@ -8,8 +8,8 @@
 use super::covering::Covering;
 use super::operations::{plainness, prior_of};
 use super::points::{Reader, Values};
+use super::random_tokens::are_random;
 use super::scopes::Fired;
-use super::small_operations::is_opaque;
 use super::{Thresholds, Training};
 use crate::rules::{Operation, Representative, Rule, SECTION, SiteRules};
 use crate::url::Key;
@@ -90,7 +90,7 @@ fn is_learned(rule: &Rule, thresholds: &Thresholds) -> bool {
 
 /// True where a parameter is left out that holds no random tokens.
 fn is_left_out((key, operation): &(String, Operation), Covering { columns, thresholds, .. }: &Covering) -> bool {
-    let is_token = |key: &Key| columns.column(key).is_some_and(|column| is_opaque(columns, column, thresholds));
+    let is_token = |key: &Key| columns.column(key).is_some_and(|column| are_random(columns, column, thresholds));
     matches!(operation, Operation::Ignore(Representative::LeftOut))
         && Key::parse(key).is_some_and(|key| matches!(key, Key::Query(_) | Key::Param(_)) && !is_token(&key))
 }

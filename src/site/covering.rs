@@ -9,7 +9,8 @@ use super::proposal::{Action, Adopted, is_substitution};
 use super::section_set::SectionSet;
 use super::soft_404::Soft404s;
 use super::{
-    Thresholds, Without, generalization, joint, overlap, page_values, prefixes, scripts, section_set, small_operations,
+    Thresholds, Without, generalization, joint, overlap, page_values, prefixes, random_tokens, scripts, section_set,
+    small_operations,
 };
 use crate::platforms::Placed;
 use crate::url::Fixed;
@@ -261,7 +262,7 @@ impl Covering {
         };
         operations::is_tracker(name)
             && (!operations::is_common_tracker(name)
-                || small_operations::is_opaque(columns, key, &self.thresholds)
+                || random_tokens::are_random(columns, key, &self.thresholds)
                 || are_shown())
     }
 

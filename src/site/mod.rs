@@ -53,6 +53,7 @@ pub mod profile;
 pub mod proposal;
 mod proven_values;
 pub mod published;
+mod random_tokens;
 mod reduced;
 mod relearn;
 mod scopes;

@@ -31,8 +31,8 @@
 use super::covering::Covering;
 use super::points::{Reader, Values};
 use super::profile::names::{is_of_lists, is_of_lists_or_versions, is_place};
+use super::random_tokens::are_random;
 use super::scripts::{Script, Shown, keep_to_shown};
-use super::small_operations::is_opaque;
 use super::{Thresholds, Training};
 use crate::rules::twins::below;
 use crate::rules::{
@@ -280,6 +280,6 @@ fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bo
     let key = |(text, _): &(String, Operation)| Key::parse(text);
     rule.operations.iter().filter_map(key).all(|key| {
         key.as_path().is_none() && !key.optional() && !key.is(Fixed::DEPTH)
-            || columns.column(&key).is_some_and(|column| is_opaque(columns, column, thresholds))
+            || columns.column(&key).is_some_and(|column| are_random(columns, column, thresholds))
     })
 }

@@ -358,6 +358,9 @@ thresholds! {
     /// Share of the values of a key that must hold such a token for all to be random, in hundredths: a few are
     /// empty or placeholders.
     small_opaque_percent: usize = 90, 1..=100;
+    /// URLs that a value of random tokens in every URL must have on average for them to be sessions of visitors, which
+    /// are left out: a token of one page may be what the page is shown for.
+    session_urls: u64 = 10, 1..=MANY;
 
     /// Pages that must be known in both forms where a rule writes a value or moves a form, of those that
     /// chance predicts, in thousandths. With 500, crawl-lists saves .028 more and crawl-photos .008, but .16 of the
