@@ -42,9 +42,8 @@ const parameter = (site) => ([name, value]) => !site.name_families || hashed(nam
 function cut(url, site) {
   const [, before, path, query, fragment] = (site.query_path && QUERY_PATH.exec(url)) || URL.exec(url);
   const pairs = new Map([["scheme", before.split("://")[0]], ["host", before.split("://")[1]]]);
-  const [, above, , word, behind] = ENDING.exec(path) ?? [];
+  const [, above, , word, behind] = ENDING.exec(path) ?? [], ext = EXTENSION.exec(file(path))?.[0] ?? "";
   const ending = site.endings?.includes(word) && ["", above + (word.includes(".") ? "/" : behind), "/", word];
-  const ext = EXTENSION.exec(file(path))?.[0] ?? "";
   const [, rest, joint, tail] = JOINED.exec(path.slice(0, path.length - ext.length)) ?? [];
   const tied = site.endings?.includes(`*${joint}${tail}`) && !INDEX.test(file(rest + ext));
   const tie = joint + (!ext && EXTENSION.test(file(rest ?? "")) ? "//" : "/");
@@ -69,13 +68,15 @@ function cut(url, site) {
   for (const [name, value] of left === query ? [] : listed) pairs.set("param <list>" + name, value);
   if (!(left || (left === "" && path.includes("?")))) return left === "" ? pairs.set("empty query", "") : pairs;
   const other = site.semicolons ? ";" : site.nested_queries ? "?" : ""; // beside the &
-  const found = left.split(new RegExp(`[&${other}]`)).map(named).map(parameter(site));
+  const found = left.split(new RegExp(`[&${other}]`)).map(named).map(parameter(site)), names = found.map(([n]) => n);
   if (found.length > MOST) return pairs.set("whole query", left);
   const marks = other && left.replace(new RegExp(`[^&${other}]`, "g"), "").replace(/^(.)\1+$/, "$1");
   if (marks.includes(site.joined_by_semicolons ? "&" : other || " ")) pairs.set("separator", marks);
-  const names = found.map(([name]) => name);
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
   for (const [n, of, k = "query " + n] of found) pairs.set(k, pairs.has(k) ? pairs.get(k) + "&" + written(n) + of : of);
+  for (const [name, c, k = "query " + name, of = { "/": "/|%2F", ":": ":|%3A" }[c] ?? "[.]"] of site.value_ends ?? [])
+    for (const [, head, end] of (pairs.get(k) ?? "").matchAll(`^([^&]+)((?:${of})(?:(?!${of})[^&])+)$`))
+      pairs.set(k, head).set("param <end>" + name, end);
   return pairs;
 }
 // 2. The URL of key-value pairs.
@@ -92,9 +93,11 @@ function compose(pairs, site, get = (key) => pairs.get(key) ?? "") {
   const [isBefore, isFile] = [!depth || pairs.has("index"), kind("param /").some(([, value]) => value.includes("."))];
   const isOpen = isBefore || (pairs.has("trailing slash") && !pairs.has("ext") && !isFile);
   url += (isBefore ? "" : last) + (isOpen ? slashes(depth) : "") + get("index") + (isBefore ? last : "");
-  url += kind("param ").map(([n, of]) => (/^\/|^<list>|^[^/]+\/\/?$/.test(n) ? "" : `;${n}${of}`)).join("");
+  url += kind("param ").map(([n, of]) => (/^\/|^<list>|^<end>|^[^/]+\/\/?$/.test(n) ? "" : `;${n}${of}`)).join("");
   url += kind("param <list>").sort(([a], [b]) => !!a - !!b).map((of, i) => (i ? "" : "?") + of.join("")).join("");
-  const query = ordered(kind("query ").sort(([a], [b]) => usual(site.order)(a, b)), pairs.get("order")?.split("&"));
+  const alone = kind("param <end>").filter(([name]) => !pairs.has("query " + name)), order = usual(site.order);
+  const whole = kind("query ").map(([n, of]) => [n, of + get("param <end>" + n)]).sort(([a], [b]) => order(a, b));
+  const query = ordered([...alone, ...whole], pairs.get("order")?.split("&"));
   let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
   const separator = () => (/[&;?]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
   const all = [query.join("&").replace(/&/g, separator), ...kind("whole query").flat().slice(1)].slice(+!query.length);
@@ -136,7 +139,7 @@ function act(rule, pairs, here, origins, value = (key) => (key === "section" ? h
     (test.in?.includes(value(test.key)) ?? true) && !(test.not ?? test.not_in)?.includes(value(test.key));
   const known = rule.when.filter((test) => test.present !== false && !test.not).map((test) => test.key);
   if (!rule.when.every(holds) || (rule.whole && [...pairs.keys()].some((key) => !known.includes(key)))) return null;
-  const made = new Map(rule.whole ? [] : pairs);
+  const made = new Map(rule.whole ? [] : pairs), from = (of) => `${of.get("scheme")}://${of.get("host")}`;
   for (const { key, remove, set, replace, copy, map, apply } of rule.then) {
     const [old, copied, mapped = map?.find(([was]) => was === (old ?? null))] = [made.get(key), pairs.get(copy)];
     if (copy !== undefined && (copied === undefined || (copy !== key && !fits(copied, key)))) return null;
@@ -144,7 +147,6 @@ function act(rule, pairs, here, origins, value = (key) => (key === "section" ? h
     const to = remove ? null : set ?? copied ?? (mapped ? mapped[1] : present());
     to === null ? made.delete(key) : made.set(key, to);
   }
-  const from = (of) => `${of.get("scheme")}://${of.get("host")}`;
   return from(made) === from(pairs) || origins.includes(from(made)) ? made : null;
 }
 // A value that is as well the rest of a path: no empty or dot segment, no "~" before it, no delimiter, none escaped.
@@ -162,8 +164,7 @@ function moved(url, { front, to }) {
 // 6. A site: its rules in order, exceptions, mirrors, look-ups and ranges.
 class Site {
   constructor(site) {
-    Object.assign(this, site, { except: new Map() });
-    this.except = new Map(site.exceptions.map(([url, rule]) => [identity(this.run(url)), rule]));
+    Object.assign(this, site).except = new Map(site.exceptions.map(([url, of]) => [identity(this.run(url, " ")), of]));
     this.pages = new Map(site.lookups.map(([url, page]) => [identity(this.reduce(url)), page]));
     this.ranges = site.ranges.map((range) => ({ ...range, others: identity(this.reduce(range.like), range.key) }));
   }
@@ -192,9 +193,8 @@ class Site {
     made === plain ? made : [made, this.twice(made)].find((one) => one && this.twice(one) === one) ?? plain;
 }
 // 7. A file: the canonical URL of each URL. One that is not in normal form, or on an origin of no site or two, stays.
-function load(text, owners = new Map()) {
+exports.load = (text, owners = new Map()) => {
   for (const site of JSON.parse(text).sites.map((one) => new Site(one)))
     for (const of of site.origins) owners.set(of, owners.has(of) || site.shared.includes(of) ? null : site);
   return (url) => owners.get(origin(url))?.canonical(url) ?? url;
-}
-module.exports = { load };
+};

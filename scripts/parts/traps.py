@@ -15,7 +15,8 @@ from parts.common import scratch
 
 TRAPS = ('beyond', 'empty', 'keys-are-values', 'limit', 'login-renderings', 'releases', 'revisions', 'tenant-parameter')
 SHAPES = ('families', 'separators', 'repeats', 'messages', 'zeros', 'hashes', 'tails', 'subpages', 'slugs', 'titled',
-          'first-page', 'endings', 'joined', 'nested-queries', 'comma-lists', 'facets')
+          'first-page', 'endings', 'joined', 'nested-queries', 'comma-lists', 'facets',
+          'value-ends')
 NAMES = (*TRAPS, *(shape + end for shape in SHAPES for end in ('', '-matter')))
 # Least share saved; half of the messages of a page are mostly one number, which says nothing of the others.
 LEAST = dict.fromkeys(SHAPES, .95) | {'messages': .1}

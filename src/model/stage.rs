@@ -83,7 +83,8 @@ stages! {
         [PublishedRows "published-rows", PublishedLeftOut "published-left-out"]
     /// Whether fragments are keys.
     Fragments "fragments" "src/site/fragments.rs" in Tokenize []
-    /// Splits at `:,=!`, `;` and `?`, of a path or list in the query and of a number or word at the end of a path
+    /// Splits at `:,=!`, `;` and `?`, of a path or list in the query, of the last part of a value (`value_ends.rs`)
+    /// and of a number or word at the end of a path
     /// (`endings.rs`), by hold-out.
     Tokens "tokens" "src/site/tokens.rs" in Tokenize without "no such split" []
     /// Sequential covering: operations on keys, adopted one by one.

@@ -19,8 +19,13 @@ pub struct Placed {
 }
 
 /// The line in the directory that was recognised, for URLs that are tokenized like this; `None` where the
-/// path is too deep for keys.
+/// path is too deep for keys, or the line needs the whole values of parameters whose ends are keys.
 pub fn place(line: &Line, found: &Recognised, tokenizer: Tokenizer) -> Option<Placed> {
+    let of_scope = line.scope.iter().filter(|of| !matches!(of.test, Test::Present | Test::Absent)).map(|of| &of.key);
+    let mut keys = of_scope.chain(line.operations.iter().map(|of| &of.0));
+    if keys.any(|key| key.strip_prefix("query ").is_some_and(|name| tokenizer.value_ends.has(name.as_bytes()))) {
+        return None;
+    }
     let directory = directory(&found.directory, tokenizer)?;
     let by = directory.depth;
     let mut scope = directory.scope;

@@ -9,7 +9,7 @@ use crate::rules::file::reason_in_line;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::platforms::{Entry, Line, Program, Recognised};
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SiteRules, Test};
-use crate::url::{Endings, Key, NormalUrl, Tokenizer};
+use crate::url::{Endings, Key, NormalUrl, Tokenizer, ValueEnds};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -323,4 +323,5 @@ pub(super) const TOKENIZER: Tokenizer = Tokenizer {
     endings: Endings::NONE,
     inner_numbers: false,
     name_families: false,
+    value_ends: ValueEnds::NONE,
 };

@@ -27,7 +27,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 /// Layout that is written and read. Any change to a compiled site changes it (checked by a test).
-pub const LAYOUT: Format = Format { major: 2, minor: 12 };
+pub const LAYOUT: Format = Format { major: 2, minor: 13 };
 /// Sites a block.
 const SITES: u32 = 256;
 /// Longest first line, in bytes: it holds the overrides.

@@ -12,7 +12,7 @@ use super::random_tokens::are_random;
 use super::scopes::Fired;
 use super::{Thresholds, Training};
 use crate::rules::{Operation, Representative, Rule, SECTION, SiteRules};
-use crate::url::Key;
+use crate::url::{Key, value_ends};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -65,7 +65,9 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
             };
             let is_without = |of: &(Vec<u8>, Values)| !of.1.contains_key(&*key) && holds(of);
             let without = rows.iter().zip(&training.clusters).filter(|of| of.0.as_ref().is_some_and(is_without));
-            if without.map(|of| of.1).collect::<BTreeSet<_>>().len() < thresholds.min_clusters {
+            // Without its end, a value mostly names another page: `?id=wiki` is no page of `?id=wiki:law`.
+            let least = if value_ends::is_end(key) { 0 } else { thresholds.min_clusters };
+            if without.map(|of| of.1).collect::<BTreeSet<_>>().len() < least {
                 continue;
             }
             let mut times: BTreeMap<&[u8], u32> = BTreeMap::new();

@@ -74,6 +74,7 @@ mod training;
 pub mod tree;
 mod trials;
 mod undust;
+mod value_ends;
 mod value_ranges;
 
 pub use crate::model::{Count, Stage};

@@ -1,6 +1,6 @@
 //! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;` or `?`, a path in its query, a
-//! number or a word at the end of a path, a number inside a segment, and names of query keys into families: decided by
-//! hold-out.
+//! number or a word at the end of a path, a number inside a segment, the value of a parameter at its last part, and
+//! names of query keys into families: decided by hold-out.
 //!
 //! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make
 //! more keys, and more keys a larger space of rules: in the prototype cuts chosen on the records that
@@ -10,11 +10,11 @@
 //! nothing that is wrong.
 
 use super::undust::learn_tokenized;
-use super::{Outcome, Params, Thresholds, Training, endings};
+use super::{Outcome, Params, Thresholds, Training, endings, value_ends};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;
-use crate::url::{DELIMITERS, Endings, KeyValues, Tokenizer, begins_with_list, segment};
+use crate::url::{DELIMITERS, Endings, KeyValues, Tokenizer, ValueEnds, begins_with_list, segment};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -106,6 +106,8 @@ enum TokenChoice {
     NumberedEnd,
     /// [`Tokens::endings`]: these.
     Endings(Vec<String>),
+    /// One of [`Tokens::value_ends`].
+    ValueEnd(String),
     /// [`Tokens::inner_numbers`].
     InnerNumbers,
     /// [`Tokens::name_families`].
@@ -123,6 +125,7 @@ impl TokenChoice {
             TokenChoice::QueryPath => tokens.query_path,
             TokenChoice::NumberedEnd => tokens.numbered_end,
             TokenChoice::Endings(words) => tokens.endings == *words,
+            TokenChoice::ValueEnd(end) => tokens.value_ends.contains(end),
             TokenChoice::InnerNumbers => tokens.inner_numbers,
             TokenChoice::NameFamilies => tokens.name_families,
             TokenChoice::Delimiter(delimiter) => tokens.delimiters.contains(*delimiter),
@@ -139,6 +142,11 @@ impl TokenChoice {
             TokenChoice::NumberedEnd => tokens.numbered_end ^= true,
             TokenChoice::Endings(_) if self.is_in(tokens) => tokens.endings.clear(),
             TokenChoice::Endings(words) => tokens.endings.clone_from(words),
+            TokenChoice::ValueEnd(end) if self.is_in(tokens) => tokens.value_ends.retain(|of| of != end),
+            TokenChoice::ValueEnd(end) => {
+                tokens.value_ends.push(end.clone());
+                tokens.value_ends.sort_unstable();
+            }
             TokenChoice::InnerNumbers => tokens.inner_numbers ^= true,
             TokenChoice::NameFamilies => tokens.name_families ^= true,
             TokenChoice::Delimiter(delimiter) if self.is_in(tokens) => tokens.delimiters.retain(|of| of != *delimiter),
@@ -193,7 +201,8 @@ fn candidates(
     words.sort_unstable();
     let is_more = words.len() > kept.len();
     let mut with_feeds = words.clone();
-    with_feeds.extend(endings::of_feeds(training, sample, thresholds).into_iter().filter(|word| !words.contains(word)));
+    with_feeds
+        .extend(endings::of_feeds(training, &sample, thresholds).into_iter().filter(|word| !words.contains(word)));
     with_feeds.truncate(Endings::MOST);
     with_feeds.sort_unstable();
     let has_feeds = with_feeds.len() > words.len();
@@ -210,7 +219,13 @@ fn candidates(
         (TokenChoice::InnerNumbers, often(inner)),
         (TokenChoice::NameFamilies, often(families.urls())),
     ];
-    let all = others.into_iter().chain(seen.iter().zip(DELIMITERS).map(delimiter));
+    let mut ends = previous.map(|of| of.value_ends.clone()).unwrap_or_default();
+    ends.retain(|end| value_ends::occurs(end, training, &sample, often));
+    let new = value_ends::find(training, &sample, often, thresholds);
+    ends.extend(new.into_iter().filter(|end| !ends.contains(end)).collect::<Vec<_>>());
+    ends.truncate(ValueEnds::MOST);
+    let ends = ends.into_iter().map(|end| (TokenChoice::ValueEnd(end), true));
+    let all = others.into_iter().chain(ends).chain(seen.iter().zip(DELIMITERS).map(delimiter));
     all.filter(|(_, is_candidate)| *is_candidate).map(|(candidate, _)| candidate).collect()
 }
 

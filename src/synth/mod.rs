@@ -28,6 +28,7 @@ pub mod sizes;
 mod syntax;
 mod titles;
 mod traps;
+mod value_ends;
 pub mod view;
 mod views;
 pub mod words;

@@ -6,19 +6,25 @@ use super::parts::Parts;
 use super::rng::Rng;
 use super::view::View;
 use super::words;
-use super::{comma_lists, facets, titles};
+use super::{comma_lists, facets, titles, value_ends};
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 32] = [
+pub const SHAPES: [(&str, &str, Make); 34] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
     ("separators-matter", "a query that is joined by ; is another page", |_| make(SEPARATORS_MATTER)),
-    ("nested-queries", "another ? before a parameter that shows the page otherwise", |_| make(NESTED_QUERIES)),
-    ("nested-queries-matter", "a ? within a value is part of it", |_| make(NESTED_QUERIES_MATTER)),
+    ("nested-queries", "another ? before a parameter that shows the page otherwise", |_| {
+        make(value_ends::NESTED_QUERIES)
+    }),
+    ("nested-queries-matter", "a ? within a value is part of it", |_| make(value_ends::NESTED_QUERIES_MATTER)),
     ("comma-lists", "a query begins with a list: topic.php?3,17,view=print", comma_lists::lists),
     ("comma-lists-matter", "a named part of a list is another page", comma_lists::lists_matter),
+    ("value-ends", "the value of a parameter ends in how the page is shown: page=17/view", |_| {
+        make(value_ends::VALUE_ENDS)
+    }),
+    ("value-ends-matter", "the end of a value is another page: page=17/talk", |_| make(value_ends::VALUE_ENDS_MATTER)),
     ("repeats", "of a parameter that comes twice the last one counts", |_| make(REPEATS)),
     ("repeats-matter", "both values of a parameter that comes twice count, and their order", |_| make(REPEATS_MATTER)),
     ("facets", "facets are a set, whatever their numbers: f[0]=7&f[1]=13", |_| make(facets::FACETS)),
@@ -88,7 +94,7 @@ pub(super) fn view(page: Page, url: &mut Parts) {
 }
 
 /// A number with more behind it, as the value of one parameter.
-fn joined(url: &mut Parts, key: &str, number: u64, more: &[u8]) {
+pub(super) fn joined(url: &mut Parts, key: &str, number: u64, more: &[u8]) {
     url.pair_with(key, |out| {
         words::number(number, out);
         out.extend_from_slice(more);
@@ -96,7 +102,7 @@ fn joined(url: &mut Parts, key: &str, number: u64, more: &[u8]) {
 }
 
 /// One of the two pages of a number: the second has a separator and more behind it.
-fn half(value: &str, separator: char) -> Option<u64> {
+pub(super) fn half(value: &str, separator: char) -> Option<u64> {
     let number: u64 = value.split(separator).next()?.parse().ok()?;
     Some(number * 2 + u64::from(value.contains(separator)))
 }
@@ -174,29 +180,6 @@ const SEPARATORS_MATTER: Shape = Shape {
     },
     key: |url| half(url.get("a").filter(|_| is_at(url, "mixed.php"))?, ';'),
     rule: "; is part of a value, view does not matter",
-};
-
-const NESTED_QUERIES: Shape = Shape {
-    name: "nested-queries",
-    forms: 3,
-    write: |page, url| {
-        url.seg("wiki.php");
-        joined(url, "n", page.entity, [&b""[..], b"?skin=print", b"?action=browse"][page.form as usize]);
-    },
-    key: |url| url.get("n")?.split('?').next()?.parse().ok().filter(|_| is_at(url, "wiki.php")),
-    rule: "skin and action behind a second ? do not matter",
-};
-
-const NESTED_QUERIES_MATTER: Shape = Shape {
-    name: "nested-queries-matter",
-    forms: 2,
-    write: |page, url| {
-        url.seg("search.php");
-        view(page, url);
-        joined(url, "q", page.entity / 2, if page.entity.is_multiple_of(2) { b"" } else { b"?exact=1" });
-    },
-    key: |url| half(url.get("q").filter(|_| is_at(url, "search.php"))?, '?'),
-    rule: "? is part of a value, view does not matter",
 };
 
 const REPEATS: Shape = Shape {

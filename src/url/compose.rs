@@ -67,6 +67,8 @@ pub fn write_order(pairs: &mut KeyValues) {
 /// order; query pairs are written in the order of the list unless the list holds an order of its own.
 pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
     out.clear();
+    let whole = if pairs.value_ends { pairs.with_whole_values() } else { None };
+    let pairs = whole.as_ref().unwrap_or(pairs);
     let mut to = Pieces::new(&pairs.text, out);
     // Positions of the keys, branch-free: their sequence differs from URL to URL.
     let mut places = [usize::MAX; Fixed::FIRST_PART as usize];

@@ -13,6 +13,7 @@ use super::positions::{self, Positions};
 use super::scan;
 use super::segment::{self, Groups};
 use super::syntax::{Split, is_route};
+use super::value_ends::ValueEnds;
 use super::window::{below, highest, lowest};
 use crate::model::hash64_seeded;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,8 @@ pub struct Tokenizer {
     pub inner_numbers: bool,
     /// Names of query keys that hold digits are tokenized as families: see [`family`](super::keys::family).
     pub name_families: bool,
+    /// The ends of the values of these parameters are path parameters: see [`value_ends`](super::value_ends).
+    pub value_ends: ValueEnds,
 }
 
 impl Tokenizer {
@@ -66,7 +69,7 @@ impl Tokenizer {
     /// matters, paths: at slashes.
     pub fn is_usual(&self, path: bool) -> bool {
         let is_query = self.separator().is_none() && !self.commas && !self.name_families && !self.query_path;
-        is_query && !(path && self.extends_paths())
+        is_query && self.value_ends.is_empty() && !(path && self.extends_paths())
     }
 
     /// What separates parameters beside `&`.
@@ -109,6 +112,8 @@ pub struct KeyValues {
     /// Parameters are joined by `;` unless the key for separators says otherwise:
     /// [`Tokenizer::joined_by_semicolons`].
     pub joined_by_semicolons: bool,
+    /// Values may have ends that are pairs of their own: [`Tokenizer::value_ends`].
+    pub value_ends: bool,
 }
 
 impl KeyValues {
@@ -149,6 +154,7 @@ impl KeyValues {
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
         (self.query_path, self.joined_by_semicolons) = (tokenizer.query_path, tokenizer.joined_by_semicolons);
+        self.value_ends = !tokenizer.value_ends.is_empty();
         let is_plain = !tokenizer.extends_path(self.bytes(split.path.0, split.path.1));
         let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, tokenizer) };
         if !(is_plain && split.positions.path && self.tokenize_short_path(split, tokenizer)) {
@@ -185,6 +191,9 @@ impl KeyValues {
                 self.tokenize_query(start, end, tokenizer);
             }
             None => {}
+        }
+        if self.value_ends {
+            self.tokenize_value_ends(tokenizer.value_ends);
         }
     }
 

@@ -73,8 +73,9 @@ impl<'o> Pairs<'o> {
     /// The URL that the pairs compose: of pairs that were tokenized and not changed, the URL that they were tokenized
     /// from.
     pub fn compose(&self) -> Vec<u8> {
-        let Tokenizer { query_path, joined_by_semicolons, .. } = self.tokenizer;
-        let mut pairs = KeyValues { query_path, joined_by_semicolons, ..KeyValues::default() };
+        let Tokenizer { query_path, joined_by_semicolons, value_ends, .. } = self.tokenizer;
+        let value_ends = !value_ends.is_empty();
+        let mut pairs = KeyValues { query_path, joined_by_semicolons, value_ends, ..KeyValues::default() };
         let mut out = Vec::new();
         for (key, value) in &self.list {
             let mut range = |bytes: &[u8]| {

@@ -7,6 +7,7 @@ use super::key_values::{KeyValue, KeyValues, Range, Tokenizer};
 use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS};
 use super::positions::Positions;
 use super::scan;
+use super::value_ends::{END, ValueEnds};
 use super::window::{below, lowest};
 
 /// Name of the start of a list. No path parameter begins so: in a URL in normal form, `<` is escaped.
@@ -221,5 +222,59 @@ impl KeyValues {
             self.text.extend_from_within(pair.start as usize..pair.end as usize);
             (self.list[at + from].start, self.list[at + from].end) = (joined, self.text.len() as u32);
         }
+    }
+}
+
+impl KeyValues {
+    /// Makes the ends of values path parameters, before the first parameter of the query: of the name of their
+    /// parameter behind [`END`], with the delimiter in their value.
+    pub(super) fn tokenize_value_ends(&mut self, ends: ValueEnds) {
+        let mut at = self.query_from;
+        while let Some(&KeyValue { key, start, end }) = self.list.get(at) {
+            at += 1;
+            let KeyRef::Query(a, b) = key else { continue };
+            let Some(place) = ends.start(self.bytes(a, b), self.bytes(start, end)) else { continue };
+            let middle = start + place as u32;
+            self.list[at - 1].end = middle;
+            let name = self.text.len() as u32;
+            self.text.extend_from_slice(END);
+            self.text.extend_from_within(a as usize..b as usize);
+            let key = KeyRef::Param(name, self.text.len() as u32);
+            self.list.insert(self.query_from, KeyValue { key, start: middle, end });
+            self.query_from += 1;
+            at += 1;
+        }
+    }
+
+    /// The pairs with each end behind its value again; `None` without ends. An end whose parameter a rule left out is a
+    /// parameter of that name, before the others.
+    pub(super) fn with_whole_values(&self) -> Option<KeyValues> {
+        let name = |pair: &KeyValue| match pair.key {
+            KeyRef::Param(a, b) if self.bytes(a, b).starts_with(END) => Some((a + END.len() as u32, b)),
+            _ => None,
+        };
+        self.list.iter().find_map(name)?;
+        let mut whole = self.clone();
+        whole.list.retain(|pair| name(pair).is_none());
+        let is_query = |pair: &KeyValue| matches!(pair.key, KeyRef::Query(..));
+        let mut queries = whole.list.iter().position(is_query).unwrap_or(whole.list.len());
+        for pair in &self.list {
+            let Some((a, b)) = name(pair) else { continue };
+            let is_own =
+                |of: &&mut KeyValue| matches!(of.key, KeyRef::Query(c, d) if self.bytes(a, b) == self.bytes(c, d));
+            match whole.list.iter_mut().find(is_own) {
+                Some(of) => {
+                    let start = whole.text.len() as u32;
+                    whole.text.extend_from_within(of.start as usize..of.end as usize);
+                    whole.text.extend_from_within(pair.start as usize..pair.end as usize);
+                    (of.start, of.end) = (start, whole.text.len() as u32);
+                }
+                None => {
+                    whole.list.insert(queries, KeyValue { key: KeyRef::Query(a, b), ..*pair });
+                    queries += 1;
+                }
+            }
+        }
+        Some(whole)
     }
 }

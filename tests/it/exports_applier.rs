@@ -195,7 +195,7 @@ fn the_applier_gives_the_canonical_urls_of_rules_made_by_hand() {
     let functions = functions.iter().filter_map(|name| name.as_str());
     let kinds = "left-out where-present everywhere keep replace classes apply equals one-of none-of \"not\" present absent closed \
                  aliases exceptions local inner range prefix title= sections delimiters semicolons joined_by_semicolons nested_queries commas \
-                 query_path numbered_end endings inner_numbers name_families query_order fragments";
+                 query_path numbered_end endings inner_numbers name_families value_ends query_order fragments";
     for kind in kinds.split_whitespace().chain(functions) {
         assert!(text.contains(kind), "no {kind} is compared; the export leaves something out of {left_out:?}");
     }

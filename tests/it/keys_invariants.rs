@@ -91,6 +91,7 @@ fn case(block: &str) -> (String, Tokens, Vec<String>) {
             ("endings", words) => tokens.endings = words.split('|').map(str::to_owned).collect(),
             ("numbered-end", _) => tokens.numbered_end = true,
             ("inner-numbers", _) => tokens.inner_numbers = true,
+            ("value-ends", ends) => tokens.value_ends = ends.split('|').map(str::to_owned).collect(),
             ("name-families", _) => tokens.name_families = true,
             _ => panic!("{word:?} of {first}"),
         }

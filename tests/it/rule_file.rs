@@ -118,11 +118,11 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn site() -> impl Strategy<Value = SiteRules> {
     let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
-    let tokens = (hostile(), any::<[bool; 9]>(), (strings(), strings(), strings()), fragments);
+    let tokens = (hostile(), any::<[bool; 9]>(), (strings(), strings(), strings(), strings()), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
         |(site, hosts, tokens, rules, (exceptions, aliases))| {
-            let (delimiters, flags, (query_order, sections, endings), fragments) = tokens;
+            let (delimiters, flags, (query_order, sections, endings, value_ends), fragments) = tokens;
             let [
                 semicolons,
                 joined_by_semicolons,
@@ -148,6 +148,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                     endings,
                     inner_numbers: inner,
                     name_families: families,
+                    value_ends,
                     query_order,
                     sections,
                     fragments,

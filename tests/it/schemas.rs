@@ -181,6 +181,7 @@ fn every_field_is_in_the_schema() {
         endings: vec![word()],
         inner_numbers: true,
         name_families: true,
+        value_ends: vec![word()],
         query_order: vec![word()],
         sections: vec![word()],
         fragments: Some(fragments),

@@ -78,6 +78,9 @@ fn key(text: &str) -> String {
             format!("the word that {} joins to the last part of the path", quoted(name.trim_end_matches('/')))
         }
         Some(Key::Param(name)) if name == "<list>" => "the start of the list in the query".to_owned(),
+        Some(Key::Param(name)) if name.starts_with("<end>") => {
+            format!("the last part of {}", named("parameter", &name["<end>".len()..]))
+        }
         Some(Key::Param(name)) if name.starts_with("<list>") => named("parameter", &name["<list>".len()..]),
         Some(Key::Param(name)) => match name.strip_prefix('/') {
             Some(word) => format!("the number behind {} at the end of the path", quoted(word)),

@@ -141,6 +141,7 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: delimiter ,", 90),
     ("tokens: delimiter :", 100),
     ("tokens: delimiter =", 60),
+    ("tokens: ends of values", 5),
     ("tokens: families of names", 20),
     ("tokens: fragments, keys", 300),
     ("tokens: fragments, left out", 300),

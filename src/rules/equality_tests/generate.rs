@@ -208,6 +208,7 @@ impl Maker<'_> {
             inner_numbers: (52..66).contains(&joined),
             name_families: (47..52).contains(&joined) || self.words.names[0] == "f[0]=" && random_ends.chance(80),
             commas: random_ends.chance(15),
+            value_ends: self.words.value_ends.clone(),
             sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),
             fragments,

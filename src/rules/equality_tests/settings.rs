@@ -39,6 +39,7 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     });
     other("tokens: inner numbers", site.tokens.inner_numbers, &|rules| rules.tokens.inner_numbers = false);
     other("tokens: families of names", site.tokens.name_families, &|rules| rules.tokens.name_families = false);
+    other("tokens: ends of values", !site.tokenizer().value_ends.is_empty(), &|rules| rules.tokens.value_ends.clear());
     other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());
     let fragments = |rules: &mut SiteRules| {
         rules.tokens.fragments = match rules.tokens.fragments {

@@ -2,6 +2,7 @@
 
 use super::Random;
 use crate::model::hash64;
+use crate::url::ValueEnds;
 
 /// Hosts of one registrable domain each, and hosts of several kinds.
 const FAMILIES: [&[&str]; 4] = [
@@ -165,6 +166,8 @@ pub(super) struct Words {
     pub(super) values: Vec<String>,
     pub(super) params: Vec<String>,
     pub(super) fragments: Vec<String>,
+    /// Parameters whose values have ends.
+    pub(super) value_ends: Vec<String>,
 }
 
 fn some(random: &mut Random, list: &[&str], count: usize) -> Vec<String> {
@@ -196,6 +199,7 @@ impl Words {
             hosts.push(format!("{host}:8080"));
         }
         Words {
+            value_ends: value_ends(&names),
             hosts,
             segments,
             names,
@@ -211,7 +215,9 @@ impl Words {
 
     fn parameter(&self, random: &mut Random) -> String {
         let name = random.pick(&self.names).clone();
-        if name.ends_with('=') { name + &self.value(random) } else { name }
+        let value = if name.ends_with('=') { self.value(random) } else { String::new() };
+        let has_ends = self.value_ends.iter().any(|end| end[..end.len() - 1] == name);
+        if has_ends { ended(name + &value) } else { name + &value }
     }
 }
 
@@ -229,6 +235,22 @@ pub(super) struct UrlDraft {
     query: Option<Vec<String>>,
     separator: &'static str,
     fragment: Option<String>,
+}
+
+/// Ends of the values of some of these parameters, on some sites, by a hash: what is drawn next stays as it is.
+fn value_ends(names: &[String]) -> Vec<String> {
+    let mut random = Random::new(hash64(names.concat().as_bytes()));
+    let most = if random.chance(13) { 2 } else { 0 };
+    let some: Vec<&String> = names.iter().filter(|name| name.ends_with('=') && random.chance(60)).take(most).collect();
+    let mut end = |name| format!("{name}{}", char::from(*random.pick(&ValueEnds::DELIMITERS)));
+    some.into_iter().map(&mut end).collect()
+}
+
+/// A parameter of which some have an end, by a hash.
+fn ended(parameter: String) -> String {
+    let mut random = Random::new(hash64(parameter.as_bytes()));
+    let ends = ["/edit", "/x", "%2Fx", ":law", "%3Alaw", ".msg4", ".0"];
+    if random.chance(70) { parameter + random.pick::<&str>(&ends) } else { parameter }
 }
 
 /// Parameters of which some begin with a list, by a hash: what is drawn next stays as it is.

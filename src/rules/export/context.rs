@@ -16,6 +16,9 @@ pub const EXTENDED_PATHS: &str =
 /// [`Tokens::name_families`](crate::rules::Tokens::name_families).
 pub const FAMILIES: &str = "parameters of this site are known by families of names";
 
+/// Why rules are left out that depend on values with ends: [`Tokens::value_ends`](crate::rules::Tokens::value_ends).
+pub const VALUE_ENDS: &str = "the values of parameters of this site have parts that are keys";
+
 /// Number of sites with each origin, or each host in SURT form: undust leaves an origin of two sites
 /// alone.
 pub struct HostIndex {
@@ -105,17 +108,22 @@ impl<'a> Context<'a> {
         // Of a parameter whose name holds a slash, a pattern cannot tell whether it is the path.
         let is_of_query = |key: &str| key.starts_with("query ") && !key.contains('/');
         let is_of_path = |key: &str| !is_of_query(key) && !["scheme", "host", SECTION].contains(&key);
-        let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
+        let mut keys = rule_keys(rule);
         if site.tokens.extends_paths() && (rule.closed || keys.any(|key| is_of_path(key))) {
             return Some(EXTENDED_PATHS.to_owned());
         }
-        let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
+        let mut keys = rule_keys(rule);
         let is_of_family = |key: &str| {
             let name = key.strip_prefix("query ").unwrap_or_default();
             key == "order" || name.contains(|c: char| c == '#' || c.is_ascii_digit())
         };
         if site.tokens.name_families && (rule.closed || keys.any(|key| is_of_family(key))) {
             return Some(FAMILIES.to_owned());
+        }
+        let (mut keys, ends) = (rule_keys(rule), site.tokenizer().value_ends);
+        let is_value = |key: &str| key.strip_prefix("query ").is_some_and(|name| ends.has(name.as_bytes()));
+        if !ends.is_empty() && (rule.closed || keys.any(|key| is_value(key))) {
+            return Some(VALUE_ENDS.to_owned());
         }
         let of_key = |key: &String| rule.operations.iter().filter(|(of, _)| of == key).count();
         if rule.operations.iter().any(|(key, _)| of_key(key) > 1) {
@@ -131,4 +139,9 @@ impl<'a> Context<'a> {
         }
         None
     }
+}
+
+/// The keys that a rule asks for or changes.
+fn rule_keys(rule: &Rule) -> impl Iterator<Item = &String> {
+    rule.scope.iter().map(|constraint| &constraint.key).chain(rule.operations.iter().map(|(key, _)| key))
 }

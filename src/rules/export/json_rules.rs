@@ -21,7 +21,7 @@ use crate::rules::interpreter::Interpreter;
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::keys::HOST_SUB;
 use crate::url::section::{self, Section};
-use crate::url::{Endings, NormalUrl};
+use crate::url::{Endings, NormalUrl, ValueEnds};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -51,6 +51,8 @@ struct Site<'a> {
     inner_numbers: bool,
     #[serde(skip_serializing_if = "is_false")]
     name_families: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    value_ends: Vec<[&'a str; 2]>,
     fragments: bool,
     sections: Vec<&'a str>,
     order: &'a [String],
@@ -278,6 +280,10 @@ impl<'a> Site<'a> {
             endings: &site.tokens.endings[..site.tokens.endings.len().min(Endings::MOST)],
             inner_numbers: tokenizer.inner_numbers,
             name_families: tokenizer.name_families,
+            value_ends: ValueEnds::valid(&site.tokens.value_ends)
+                .iter()
+                .map(|end| end.split_at(end.len() - 1).into())
+                .collect(),
             fragments: tokenizer.fragments,
             sections: site.tokens.sections.iter().map(String::as_str).filter(|name| is_section(name)).collect(),
             order: &site.tokens.query_order,

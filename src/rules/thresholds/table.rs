@@ -99,7 +99,7 @@ thresholds! {
     /// well by itself.
     cut_family_names: usize = 3, 1..=MANY as usize;
     /// Clusters that must hold URLs with and without a last segment (`/a/b/view`, `/a/b`), for it to be tried as an
-    /// ending.
+    /// ending; or URLs that differ in the end of a value or in what stands before it, for that to be tried.
     cut_ending_clusters: usize = 3, 1..=MANY as usize;
     /// Clusters that may hold a last segment where the URL without it is another page, or differs in its slash at the
     /// end, too, as a share of those that hold both, in hundredths.

@@ -1,7 +1,7 @@
 //! How the URLs of a site are tokenized.
 
 use crate::url::section::{self, Section};
-use crate::url::{DELIMITERS, Endings, Tokenizer};
+use crate::url::{DELIMITERS, Endings, Tokenizer, ValueEnds};
 use serde::{Deserialize, Serialize};
 
 /// How the URLs of a site are tokenized into keys.
@@ -46,6 +46,11 @@ pub struct Tokens {
     /// digit are another: [`family`](crate::url::keys::family).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_families: bool,
+    /// Parameters, each with its `=` and a delimiter, whose values have [ends](crate::url::value_ends): `page=/` where
+    /// `?page=Home/edit` has the keys `query page=` (`Home`) and `param <end>page=` (`/edit`). At most
+    /// [`ValueEnds::MOST`]; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub value_ends: Vec<String>,
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
@@ -125,6 +130,7 @@ impl Tokens {
             endings: Endings::new(&self.endings),
             inner_numbers: self.inner_numbers,
             name_families: self.name_families,
+            value_ends: ValueEnds::new(&self.value_ends),
         }
     }
 }

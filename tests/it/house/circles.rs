@@ -19,7 +19,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
     (
         "src/synth/",
         "aliases.rs comma_lists.rs constant.rs facets.rs kind.rs lists.rs mapping.rs negatives.rs shapes.rs syntax.rs titles.rs traps.rs \
-         traps/copies.rs traps/groups.rs traps/keys.rs traps/lists.rs traps/state.rs views.rs",
+         traps/copies.rs traps/groups.rs traps/keys.rs traps/lists.rs traps/state.rs value_ends.rs views.rs",
         "`kind` defines the type of a page and lists the functions that make one",
     ),
     (
