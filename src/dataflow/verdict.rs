@@ -14,7 +14,7 @@ use super::rate::{self, Rate};
 use super::table::does_the_same;
 use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
-use crate::site::operations::prior_of;
+use crate::site::operations::{is_of_lists_or_versions, prior_of};
 use crate::site::{Params, Thresholds};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -160,6 +160,7 @@ fn changes(
     let asked = std::mem::take(&mut pending.failing);
     pending.drift = 0;
     let mut failing: Vec<(usize, Marginal, Reason)> = Vec::new();
+    let is_small = counts.labelled < thresholds.small_sample as u64;
     for (at, rule) in site.rules.iter().enumerate() {
         let counts = of(at);
         let Some(marginal) = counts.marginal else { continue };
@@ -172,6 +173,8 @@ fn changes(
             fails(&marginal, counts.good, bound(site, rule, thresholds), prior_of(rule, thresholds), thresholds)
         {
             failing.push((at, *marginal, reason));
+        } else if is_small && is_refuted(rule, &marginal, thresholds) {
+            failing.push((at, *marginal, Reason::Bound));
         }
     }
     // Rules that share wrong merges have them as common evidence: the worst is withdrawn first, the others
@@ -260,6 +263,13 @@ fn fails(marginal: &Marginal, acted: u64, bound: Bound, prior: u64, of: &Thresho
     }
     let many = marginal.apart_good + marginal.apart_bad >= least;
     (many && fails(marginal.apart_good, marginal.apart_bad)).then_some(Reason::BoundApart)
+}
+
+/// Whether a rule on lists or versions has too many wrong merges for a small sample, which holds few of the lists that
+/// its pages belong to: as when rules are learned. One with a prior is exempt.
+fn is_refuted(rule: &Rule, marginal: &Marginal, of: &Thresholds) -> bool {
+    let is_asked = is_of_lists_or_versions(rule) && prior_of(rule, of) == 0;
+    is_asked && marginal.wrong() * of.small_wrong_of_lists > marginal.good
 }
 
 /// Whether the wrong merges of a rule are drift of the labels: the values that it removes and that
@@ -351,14 +361,20 @@ mod tests {
             |prior, marginal: Marginal, acted| fails(&marginal, acted, Bound::operation(&all), prior, &all).is_some();
         let fails = |good, bad| fails_by(0, Marginal { good, bad, ..Marginal::default() }, 0);
         assert_eq!(
-            [fails(0, 0), fails(0, 1), fails(1, 1), fails(2, 1), fails(60, 1), fails(1000, 5)],
-            [false, true, true, true, false, false]
+            [fails(0, 0), fails(0, 1), fails(1, 1), fails(2, 1), fails(60, 1), fails(1000, 5), fails(1000, 30)],
+            [false, true, true, true, false, false, true]
         );
-        // Two in a hundred is too many, however many there are.
-        assert!(fails(1000, 30));
         // One page of 25 says less than the name of a session, of ten it does not, nor do two of any number.
         let named = |good, bad| fails_by(8, Marginal { good, bad, ..Marginal::default() }, 0);
         assert_eq!([fails(24, 1), named(24, 1), named(9, 1), named(40, 2)], [true, false, true, true]);
+        // In a small sample one wrong merge of 256 is too many for a rule on lists.
+        let is_kept = |name, good, labelled| {
+            let counts = SiteCounts { labelled, ..of(vec![counts(1, Some((good, 1)))]) };
+            let mut pending = Pending { suspects: vec![0], ..Pending::default() };
+            judge(&site(&[rule(name)]), &counts, 10_000, 1, &mut pending) == Verdict::Holds
+        };
+        assert_eq!([is_kept("page", 255, 999), is_kept("page", 256, 999), is_kept("a", 255, 999)], [false, true, true]);
+        assert!(is_kept("page", 255, 1000));
         // What others join as well is compared with all that they and the rule join.
         let joint = |good, joint, acted| fails_by(0, Marginal { good, joint, ..Marginal::default() }, acted);
         assert_eq!([joint(45, 3, 1400), joint(45, 3, 100), joint(45, 30, 1400)], [false, true, true]);

@@ -7,6 +7,7 @@
 use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
+use super::profile::names;
 use super::random_tokens::are_random;
 use super::tracking::{self, is_tracking};
 use crate::rules::{Function, Kind, Operation, Representative, Rule};
@@ -268,6 +269,16 @@ pub fn prior_of_part(prior: u64, thresholds: &Thresholds) -> u64 {
 /// True where an operation leaves keys out and nothing is against it.
 pub fn is_whole(groups: &Groups, maps: &[(usize, Map)]) -> bool {
     groups.totals().1 == 0 && maps.iter().all(|(_, map)| matches!(map, Map::To { code: 0, .. }))
+}
+
+/// True for a rule that leaves out a parameter, or takes values of it for one, whose name is that of the order, place
+/// or length of a list or of a version.
+pub fn is_of_lists_or_versions(rule: &Rule) -> bool {
+    let is_asked = |(key, operation): &(String, Operation)| {
+        matches!(operation, Operation::Ignore(_) | Operation::Classes(_))
+            && Key::parse(key).is_some_and(|key| names::is_of_lists_or_versions(&key))
+    };
+    !matches!(rule.kind, Kind::Form | Kind::Mirror | Kind::ConstantPage) && rule.operations.iter().any(is_asked)
 }
 
 /// True for a parameter of the tracking catalogue whose name programs give to other things, too.
