@@ -75,7 +75,7 @@ function cut(url, site) {
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
   for (const [n, of, k = "query " + n] of found) pairs.set(k, pairs.has(k) ? pairs.get(k) + "&" + written(n) + of : of);
   for (const [name, c, k = "query " + name, of = { "/": "/|%2F", ":": ":|%3A" }[c] ?? "[.]"] of site.value_ends ?? [])
-    for (const [, head, end] of (pairs.get(k) ?? "").matchAll(`^([^&]+)((?:${of})(?:(?!${of})[^&])+)$`))
+    for (const [, head, end] of (pairs.get(k) ?? "").matchAll(`^((?:(?!${of})[^&])+)((?:${of})(?:(?!${of})[^&])+)$`))
       pairs.set(k, head).set("param <end>" + name, end);
   return pairs;
 }

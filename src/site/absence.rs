@@ -12,7 +12,7 @@ use super::random_tokens::are_random;
 use super::scopes::Fired;
 use super::{Thresholds, Training};
 use crate::rules::{Operation, Representative, Rule, SECTION, SiteRules};
-use crate::url::{Key, value_ends};
+use crate::url::Key;
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -43,7 +43,7 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
     for row in (0..rows.len() as u32).filter(|&row| rows[row as usize].is_some()) {
         pages.entry(page(row)).or_default().push(row);
     }
-    let mut changed = BTreeSet::new();
+    let (mut changed, mut withdrawn) = (BTreeSet::new(), BTreeSet::new());
     for at in asked {
         let scope = rules.rules[at].scope.clone();
         for (key, operation) in rules.rules[at].operations.iter_mut().filter(|of| is_asked(of)) {
@@ -56,6 +56,11 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
             if fired.rows_of(at).iter().any(is_shown) {
                 continue;
             }
+            // Without its end, a value mostly names another page, and with that of another value one that is none.
+            if Key::parse(key).is_some_and(|key| key.is_value_end()) {
+                withdrawn.insert(at);
+                continue;
+            }
             // Sections and keys as the rows have them at the start: earlier rules may have changed them.
             let holds = |(section, values): &(Vec<u8>, Values)| {
                 scope.iter().filter(|of| of.key != *key).all(|of| match &*of.key {
@@ -65,9 +70,7 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
             };
             let is_without = |of: &(Vec<u8>, Values)| !of.1.contains_key(&*key) && holds(of);
             let without = rows.iter().zip(&training.clusters).filter(|of| of.0.as_ref().is_some_and(is_without));
-            // Without its end, a value mostly names another page: `?id=wiki` is no page of `?id=wiki:law`.
-            let least = if value_ends::is_end(key) { 0 } else { thresholds.min_clusters };
-            if without.map(|of| of.1).collect::<BTreeSet<_>>().len() < least {
+            if without.map(|of| of.1).collect::<BTreeSet<_>>().len() < thresholds.min_clusters {
                 continue;
             }
             let mut times: BTreeMap<&[u8], u32> = BTreeMap::new();
@@ -82,7 +85,9 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
             }
         }
     }
-    changed.len() as u64
+    let mut at = 0..;
+    rules.rules.retain(|_| at.next().is_none_or(|at| !withdrawn.contains(&at)));
+    changed.union(&withdrawn).count() as u64
 }
 
 /// True for a rule that is of no catalogue, and not between forms.

@@ -8,7 +8,7 @@ use super::proposal::{Action, Adopted, AdoptedLine, Condition};
 use super::section_set::SectionSet;
 use crate::platforms::read;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SECTION, Test, functions};
-use crate::url::{Fixed, Key, value_ends};
+use crate::url::{Fixed, Key};
 use std::collections::BTreeSet;
 
 /// The rules of the adopted operations, in the order in which they act; their ids are still empty.
@@ -98,7 +98,7 @@ fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
             adopted.clusters,
             &adopted.examples,
         ),
-        ..Rule::of("", of_values(covering, adopted, of_files(covering, adopted, scope(covering, adopted))), operations)
+        ..Rule::of("", of_files(covering, adopted, scope(covering, adopted)), operations)
     }
 }
 
@@ -114,17 +114,6 @@ fn of_files(covering: &Covering, adopted: &Adopted, mut scope: Vec<Constraint>) 
                 scope.push(Constraint { key, test });
             }
         }
-        scope.sort();
-    }
-    scope
-}
-
-/// Scope of a rule that gives an end to values that have none, restricted to URLs that have the parameter.
-fn of_values(covering: &Covering, adopted: &Adopted, mut scope: Vec<Constraint>) -> Vec<Constraint> {
-    for (k, map) in &adopted.maps {
-        let own = value_ends::parameter_of(&covering.columns.keys[*k].to_string()).filter(|_| map.get(0) != 0);
-        let Some(key) = own.filter(|key| !scope.iter().any(|constraint| constraint.key == *key)) else { continue };
-        scope.push(Constraint { key, test: Test::Present });
         scope.sort();
     }
     scope

@@ -87,7 +87,8 @@ pub fn listed(
     let Map::To { code, everywhere } = *map else { return None };
     let is_bare_family = *name == Key::Query("#".to_owned());
     let of_page = [Fixed::EXTENSION, Fixed::HOST, Fixed::INDEX].iter().any(|&fixed| name.is(fixed));
-    let is_part = name.as_path().is_some() || of_page || is_bare_family;
+    // The end of a value may be a page, as a part of the path is.
+    let is_part = name.as_path().is_some() || of_page || is_bare_family || name.is_value_end();
     if !is_part && !name.optional() {
         return None;
     }
@@ -103,7 +104,7 @@ pub fn listed(
     for value in (0..codes as u32).filter(|&value| seen[value as usize] > 0) {
         sets.entry(values.sets.root(value)).or_default().push(value);
     }
-    sets.retain(|_, set| set.len() > 1);
+    sets.retain(|_, set| set.len() > 1 && (!name.is_value_end() || set.contains(&0)));
     let sum = |least: u32| seen[1..].iter().filter(|&&rows| rows >= least).map(|&rows| u64::from(rows)).sum::<u64>();
     let are_random = sum(2) * 1_000 <= thresholds.breadth_repeated_permille * sum(1);
     let met = || (1..codes as u32).filter(|&value| seen[value as usize] > 0);

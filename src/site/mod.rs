@@ -62,6 +62,7 @@ mod section_pairs;
 mod section_set;
 mod sections;
 pub mod select;
+mod sessions;
 mod shown;
 mod siblings;
 mod small_operations;

@@ -8,8 +8,8 @@ use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::profile::names;
-use super::random_tokens::are_random;
-use super::tracking::{self, is_tracking};
+use super::sessions::is_of_session;
+use super::tracking::{self, is_tracking, name_of};
 use crate::rules::{Function, Kind, Operation, Representative, Rule};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
@@ -212,24 +212,18 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thres
     if is_required {
         return Map::To { code: value, everywhere: false };
     }
-    if !somewhere_absent && is_of_session(columns, key, counts, thresholds) {
+    if !somewhere_absent && is_of_session(columns, key, rows, counts, thresholds) {
         return Map::To { code: 0, everywhere: true };
+    }
+    if counts[0] == 0 && name.is_value_end() {
+        // The end of one value behind another names a page that the site may not have.
+        return Map::Table(Vec::new());
     }
     if counts[0] == 0 {
         // Where the key is absent the server sends visitors to a URL that has it, or no URL without it was met.
         return Map::To { code: value, everywhere: somewhere_absent };
     }
     Map::To { code: 0, everywhere: true }
-}
-
-/// True for a parameter in every URL that holds the session of a visitor: by a name that carries one, or since its
-/// values are random tokens, each in `session_urls` URLs on average. One of them would name a visit that is over, and
-/// another one after each learning; a token of a single page may be what the page is shown for.
-fn is_of_session(columns: &Columns, key: usize, counts: &[u32], thresholds: &Thresholds) -> bool {
-    let urls: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-    let values = counts.iter().filter(|&&count| count > 0).count() as u64;
-    let is_shared = || urls >= thresholds.session_urls.saturating_mul(values);
-    name_of(&columns.keys[key]).is_some_and(tracking::is_session) || is_shared() && are_random(columns, key, thresholds)
 }
 
 /// Prior of ignoring these keys together: the least of those of each.
@@ -244,14 +238,6 @@ fn prior_of_key(key: &Key, thresholds: &Thresholds) -> u64 {
         () if name_of(key).is_some_and(tracking::is_of_campaigns) => thresholds.prior.max(thresholds.prior_tracker),
         () if in_catalogue(key) => thresholds.prior,
         () => 0,
-    }
-}
-
-/// The name of a parameter without its `=`; `None` for other keys.
-fn name_of(key: &Key) -> Option<&str> {
-    match key {
-        Key::Fixed(_) => None,
-        Key::Param(name) | Key::Query(name) => Some(name.trim_end_matches('=')),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The tracking catalogue: names of parameters that say of themselves that they carry a session or a campaign.
 
+use crate::url::Key;
+
 /// Names that carry a session, beside those that begin with `aspsessionid`.
 pub const SESSIONS: [&str; 10] =
     ["cfid", "cftoken", "jsessionid", "phpsessid", "sectok", "sess", "session_id", "sessionid", "sid", "token"];
@@ -10,6 +12,14 @@ const CAMPAIGNS: [&str; 14] = [
 ];
 /// Names among both that programs give to what makes a page, too: `sid` to a story, `ref` to a branch.
 const COMMON: [&str; 8] = ["ref", "referrer", "sess", "session_id", "sessionid", "sid", "spm", "token"];
+
+/// The name of a parameter without its `=`; `None` for other keys.
+pub fn name_of(key: &Key) -> Option<&str> {
+    match key {
+        Key::Fixed(_) => None,
+        Key::Param(name) | Key::Query(name) => Some(name.trim_end_matches('=')),
+    }
+}
 
 /// True for a name of the catalogue that carries a session.
 pub fn is_session(name: &str) -> bool {

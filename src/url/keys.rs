@@ -18,6 +18,10 @@ pub const MAX_SEGMENTS: usize = 24;
 /// Parameters of a query, or of a path, that become keys; more of them are one opaque value.
 pub const MAX_PARAMETERS: usize = 64;
 
+/// What the name of a parameter follows in the name of the [end](super::value_ends) of its values. No path parameter
+/// begins so: in a URL in normal form, `<` is escaped.
+pub(super) const VALUE_END: &str = "<end>";
+
 /// A key that every site has, or a part of a path segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fixed(pub u8);
@@ -162,6 +166,11 @@ impl Key {
     /// True for a [`family`] of query keys.
     pub fn is_family(&self) -> bool {
         matches!(self, Key::Query(name) if is_family(name.as_bytes()))
+    }
+
+    /// True for the [end](super::value_ends) of the values of a parameter.
+    pub fn is_value_end(&self) -> bool {
+        matches!(self, Key::Param(name) if name.starts_with(VALUE_END))
     }
 
     /// Segment and part, where the key is a part of the path.

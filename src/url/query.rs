@@ -4,10 +4,10 @@
 //! families ([`family`](super::keys::family)) the value is the whole parameter.
 
 use super::key_values::{KeyValue, KeyValues, Range, Tokenizer};
-use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS};
+use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS, VALUE_END};
 use super::positions::Positions;
 use super::scan;
-use super::value_ends::{END, ValueEnds};
+use super::value_ends::ValueEnds;
 use super::window::{below, lowest};
 
 /// Name of the start of a list. No path parameter begins so: in a URL in normal form, `<` is escaped.
@@ -227,7 +227,7 @@ impl KeyValues {
 
 impl KeyValues {
     /// Makes the ends of values path parameters, before the first parameter of the query: of the name of their
-    /// parameter behind [`END`], with the delimiter in their value.
+    /// parameter behind [`VALUE_END`], with the delimiter in their value.
     pub(super) fn tokenize_value_ends(&mut self, ends: ValueEnds) {
         let mut at = self.query_from;
         while let Some(&KeyValue { key, start, end }) = self.list.get(at) {
@@ -237,7 +237,7 @@ impl KeyValues {
             let middle = start + place as u32;
             self.list[at - 1].end = middle;
             let name = self.text.len() as u32;
-            self.text.extend_from_slice(END);
+            self.text.extend_from_slice(VALUE_END.as_bytes());
             self.text.extend_from_within(a as usize..b as usize);
             let key = KeyRef::Param(name, self.text.len() as u32);
             self.list.insert(self.query_from, KeyValue { key, start: middle, end });
@@ -250,7 +250,9 @@ impl KeyValues {
     /// parameter of that name, before the others.
     pub(super) fn with_whole_values(&self) -> Option<KeyValues> {
         let name = |pair: &KeyValue| match pair.key {
-            KeyRef::Param(a, b) if self.bytes(a, b).starts_with(END) => Some((a + END.len() as u32, b)),
+            KeyRef::Param(a, b) if self.bytes(a, b).starts_with(VALUE_END.as_bytes()) => {
+                Some((a + VALUE_END.len() as u32, b))
+            }
             _ => None,
         };
         self.list.iter().find_map(name)?;

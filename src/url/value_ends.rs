@@ -4,10 +4,6 @@
 use crate::model::hash64;
 use serde::{Deserialize, Serialize};
 
-/// What the name of a parameter follows in the name of the end of its value. No path parameter begins so: in a URL in
-/// normal form, `<` is escaped.
-pub(super) const END: &[u8] = b"<end>";
-
 /// The parameters whose values have ends on a site, by the hash of the name and the delimiter: a few, so that they are
 /// compared in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,35 +57,27 @@ impl ValueEnds {
     }
 }
 
-/// The key of the parameter, where this is the key of an end of its values, both in the notation of rules.
-pub fn parameter_of(key: &str) -> Option<String> {
-    Some(format!("query {}", key.strip_prefix("param <end>")?))
-}
-
-/// True for the key of an end of values, in the notation of rules.
-pub fn is_end(key: &str) -> bool {
-    key.starts_with("param <end>")
-}
-
 /// Name and delimiter, where this is the end of the values of a parameter.
 fn parts(end: &str) -> Option<(&[u8], u8)> {
     let (&delimiter, name) = end.as_bytes().split_last()?;
     (ValueEnds::DELIMITERS.contains(&delimiter) && name.ends_with(b"=")).then_some((name, delimiter))
 }
 
-/// Where the end of a value starts: at the last delimiter, or its escape, with something before and behind it. `None`
-/// for the joined values of a name that comes more than once.
+/// Where the end of a value starts: at the delimiter, or its escape, where there is one alone, with something before
+/// and behind it. A value of more parts is whole: without its end it would have another one. `None` also for the joined
+/// values of a name that comes more than once.
 pub fn start(value: &[u8], delimiter: u8) -> Option<usize> {
     let escape: &[u8] = match delimiter {
         b'/' => b"%2F",
         b':' => b"%3A",
         _ => &[],
     };
-    let plain = memchr::memrchr(delimiter, value).map(|at| (at, 1));
-    let escaped = if escape.is_empty() { None } else { memchr::memmem::rfind(value, escape).map(|at| (at, 3)) };
-    let (at, length) = plain.max(escaped)?;
+    let plain = memchr::memchr_iter(delimiter, value).map(|at| (at, 1));
+    let escaped = memchr::memmem::find_iter(value, escape).filter(|_| !escape.is_empty()).map(|at| (at, 3));
+    let mut places = plain.chain(escaped);
+    let (at, length) = places.next()?;
     let is_end = at > 0 && at + length < value.len() && memchr::memchr(b'&', value).is_none();
-    is_end.then_some(at)
+    (is_end && places.next().is_none()).then_some(at)
 }
 
 #[cfg(test)]
@@ -97,18 +85,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_behind_the_last_delimiter() {
+    fn an_end_is_behind_the_only_delimiter() {
         for (value, delimiter, end) in [
             ("Home/edit", b'/', Some("/edit")),
-            ("a/b/c", b'/', Some("/c")),
-            ("a/b%2Fc", b'/', Some("%2Fc")),
-            ("a%2Fb/c", b'/', Some("/c")),
+            ("a/b/c", b'/', None),
+            ("a/b%2Fc", b'/', None),
+            ("a%2Fb/c", b'/', None),
+            ("a%2Fb", b'/', Some("%2Fb")),
             ("Home", b'/', None),
             ("/edit", b'/', None),
             ("Home/", b'/', None),
             ("a/b/", b'/', None),
             ("a%2F", b'/', None),
-            ("//b", b'/', Some("/b")),
+            ("//b", b'/', None),
             ("wiki:law", b':', Some(":law")),
             ("wiki%3Alaw", b':', Some("%3Alaw")),
             ("12.msg4", b'.', Some(".msg4")),
