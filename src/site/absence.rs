@@ -43,7 +43,7 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
     for row in (0..rows.len() as u32).filter(|&row| rows[row as usize].is_some()) {
         pages.entry(page(row)).or_default().push(row);
     }
-    let (mut changed, mut withdrawn) = (BTreeSet::new(), BTreeSet::new());
+    let mut changed = BTreeSet::new();
     for at in asked {
         let scope = rules.rules[at].scope.clone();
         for (key, operation) in rules.rules[at].operations.iter_mut().filter(|of| is_asked(of)) {
@@ -54,11 +54,6 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
                 page.iter().any(has) && !page.iter().all(has)
             };
             if fired.rows_of(at).iter().any(is_shown) {
-                continue;
-            }
-            // Without its end, a value mostly names another page, and with that of another value one that is none.
-            if Key::parse(key).is_some_and(|key| key.is_value_end()) {
-                withdrawn.insert(at);
                 continue;
             }
             // Sections and keys as the rows have them at the start: earlier rules may have changed them.
@@ -85,9 +80,7 @@ pub fn keep(rules: &mut SiteRules, training: &Training, covering: &Covering) -> 
             }
         }
     }
-    let mut at = 0..;
-    rules.rules.retain(|_| at.next().is_none_or(|at| !withdrawn.contains(&at)));
-    changed.union(&withdrawn).count() as u64
+    changed.len() as u64
 }
 
 /// True for a rule that is of no catalogue, and not between forms.

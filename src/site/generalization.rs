@@ -75,7 +75,8 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
 /// can be left out, or whose values are one set, where these are `breadth_any_values` or more or it is a
 /// tracker; and for a key whose values hardly come twice (`breadth_repeated_permille`): they are random, and
 /// random values are not linked. In a path they must be more than `breadth_most_listed`, and not all numbers:
-/// these name pages more often than visits.
+/// these name pages more often than visits. So it is with the ends of values, which are left out where a page was met
+/// with one and without, and kept else.
 pub fn listed(
     columns: &Columns,
     groups: &Groups,
@@ -94,6 +95,11 @@ pub fn listed(
     }
     let codes = columns.codes_len(*key);
     let mut values = Values::of(columns, groups, *key, codes);
+    // No page was met with the end of a value and without it: neither what stands before nor an end of another value
+    // need be a page.
+    if name.is_value_end() && values.sets.size(0) < 2 {
+        return Some(Map::Table((0..codes as u32).collect()));
+    }
     if values.are_any(thresholds) {
         return None;
     }
