@@ -15,7 +15,7 @@
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near
 //!   fingerprints.
 //! - `url`: bytes to keys and back; syntax-based normalization (RFC 3986); hashes of values; the site of a host, the
-//!   section of a path.
+//!   section of a path; words at the end of a path and of a value that are keys (`endings`, `value_ends`).
 //! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them, with
 //!   the URLs that mirror rules make (`twins`); the compiled applier, which equals it; the file formats
 //!   of both; the parameters of learning and their thresholds, in one table (`thresholds`).
@@ -23,15 +23,16 @@
 //!   runs.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates
 //!   are merged.
-//! - `site`: learning one site, a pure function: operations, the sections and scripts in which they hold
+//! - `site`: learning one site, a pure function: how its URLs become keys, by hold-out (`tokens`; what is tried:
+//!   `endings`, `value_ends`); operations, the sections and scripts in which they hold
 //!   (`sections`, `scripts`), what rules on the origin do to feeds (`feeds`), tree, forms, evidence,
 //!   candidates, energy, invariants; whether the pages that a rule moves are found where it
 //!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`), and which
 //!   other parameters move along (`names_behind`); look-ups of single URLs, and values of a key that are one
-//!   page (`lookups`, `value_ranges`); names of trackers (`tracking`), and values that prove a rule together
-//!   (`proven_values`); what decides between equals (`hints`); an earlier result and the new rules as one
-//!   (`relearn`, by what both do: `effects`); cross-fitted figures (`held_out`); what URLs show beside the
-//!   rules (`profile`); and the method as published.
+//!   page (`lookups`, `value_ranges`); names of trackers (`tracking`), sessions (`sessions`, `random_tokens`),
+//!   and values that prove a rule together (`proven_values`); what decides between equals (`hints`); an earlier
+//!   result and the new rules as one (`relearn`, by what both do: `effects`); cross-fitted figures
+//!   (`held_out`); what URLs show beside the rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `synth`: synthetic sites with known truth.

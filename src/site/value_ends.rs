@@ -30,7 +30,7 @@ pub fn find(
     let mut urls: BTreeMap<(&[u8], u8), usize> = BTreeMap::new();
     for (name, value) in rows().flat_map(|row| parameters(training, row)).map(|(_, name, value)| (name, value)) {
         for delimiter in ValueEnds::DELIMITERS {
-            if value_ends::start(value, delimiter).is_some() {
+            if value_ends::start_of_end(value, delimiter).is_some() {
                 *urls.entry((name, delimiter)).or_default() += 1;
             }
         }
@@ -46,7 +46,7 @@ pub fn find(
         for row in rows() {
             let cluster = training.clusters[row];
             for (others, _, value) in parameters(training, row).filter(|of| of.1 == name) {
-                let at = value_ends::start(value, delimiter);
+                let at = value_ends::start_of_end(value, delimiter);
                 let (head, end) = value.split_at(at.unwrap_or(value.len()));
                 let mut show = |of: &mut Parts, same: &[u8], part: &[u8]| {
                     let first = *of.entry((cluster, hash64_seeded(same, others))).or_insert_with(|| hash64(part));
@@ -81,7 +81,8 @@ pub fn occurs(end: &str, training: &Training, sample: impl Fn(usize) -> bool, of
     let Some((&delimiter, own)) = end.as_bytes().split_last() else { return false };
     let rows = (0..training.len()).filter(|&row| sample(row));
     let urls = rows.filter(|&row| {
-        parameters(training, row).any(|(_, name, value)| name == own && value_ends::start(value, delimiter).is_some())
+        parameters(training, row)
+            .any(|(_, name, value)| name == own && value_ends::start_of_end(value, delimiter).is_some())
     });
     often(urls.count())
 }

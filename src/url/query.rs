@@ -1,7 +1,8 @@
 //! The query of a URL as key-value pairs: parameters, repeats, separators, and names in families.
 //!
 //! Each parameter is a pair; repeats of a name are joined to one value, and where the site groups names into
-//! families ([`family`](super::keys::family)) the value is the whole parameter.
+//! families ([`family`](super::keys::family)) the value is the whole parameter. The [end](super::value_ends) of a
+//! value is a pair of its own where the site has such values.
 
 use super::key_values::{KeyValue, KeyValues, Range, Tokenizer};
 use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS, VALUE_END};

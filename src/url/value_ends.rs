@@ -53,7 +53,7 @@ impl ValueEnds {
     pub(super) fn start(&self, name: &[u8], value: &[u8]) -> Option<usize> {
         let name = hash64(name);
         let &(_, delimiter) = self.0.iter().find(|of| of.0 == name && of.1 != 0)?;
-        start(value, delimiter)
+        start_of_end(value, delimiter)
     }
 }
 
@@ -66,7 +66,7 @@ fn parts(end: &str) -> Option<(&[u8], u8)> {
 /// Where the end of a value starts: at the delimiter, or its escape, where there is one alone, with something before
 /// and behind it. A value of more parts is whole: without its end it would have another one. `None` also for the joined
 /// values of a name that comes more than once.
-pub fn start(value: &[u8], delimiter: u8) -> Option<usize> {
+pub fn start_of_end(value: &[u8], delimiter: u8) -> Option<usize> {
     let escape: &[u8] = match delimiter {
         b'/' => b"%2F",
         b':' => b"%3A",
@@ -104,7 +104,7 @@ mod tests {
             ("a/b&page=c/d", b'/', None),
             ("", b'/', None),
         ] {
-            let found = start(value.as_bytes(), delimiter).map(|at| &value[at..]);
+            let found = start_of_end(value.as_bytes(), delimiter).map(|at| &value[at..]);
             assert_eq!(found, end, "{value}");
         }
     }
