@@ -217,19 +217,20 @@ pub fn count<'a>(
     if parts.len() < 2 {
         return;
     }
-    // Cells of the rule on the URLs of a part; the smallest represents several, whatever the order of
+    // The hash of a part, and the cell of the rule on its URLs: the smallest represents several, whatever the order of
     // firings.
-    let acted = |part: &[Portion]| part.iter().map(|portion| cell(portion.firing).0).min();
-    // No rule acted on part 0: the cell is that of the URLs that the rule brought to it.
+    let acted =
+        |part: &[Portion]| part.iter().map(|portion| cell(portion.firing).0).min().map(|cell| (part[0].part, cell));
+    // No rule acted on part 0: the URLs that the rule brought to it stand for it.
     let brought = parts.iter().find(|part| part.1[0].part != 0).and_then(|part| acted(part.1));
     // By cluster; within a cluster part 0 first: it represents the cluster.
     parts.sort_by_key(|&(cluster, part)| (cluster, part[0].part));
     for same in parts.chunk_by(|a, b| a.0 == b.0) {
         for (at, &(cluster, part)) in same.iter().enumerate() {
-            let Some(acted) = (if part[0].part == 0 { brought } else { acted(part) }) else { continue };
+            let Some((hash, acted)) = (if part[0].part == 0 { brought } else { acted(part) }) else { continue };
             let apart = u64::from(part.iter().all(|portion| !cell(portion.firing).1));
             let counts = to.cells.entry(acted.clone()).or_default();
-            let kept = (part[0].part, cluster);
+            let kept = (hash, cluster);
             if at > 0 {
                 to.good += 1;
                 to.apart_good += apart;
@@ -285,6 +286,8 @@ mod tests {
         // The rule brings two URLs of the page's cluster to one on which it has no effect.
         let (counts, _) = counted(&[(0, 9, 0), (3, PAGE, 2), (4, PAGE, 2)]);
         assert_eq!((counts.good, counts.bad), (1, 1));
+        // A URL that the rule brought stands for those that it leaves, of which none is kept.
+        assert_eq!(counts.bad_sample.0, vec![(3, 9)]);
         assert_eq!(counts.cells[&Cell { section: "shop".to_owned(), value: None }].bad, 1);
     }
 

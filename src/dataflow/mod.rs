@@ -22,6 +22,7 @@
 //!
 //! The module opens no files: records come from a [`Source`], results are values.
 pub mod alone;
+pub mod change;
 pub mod clusters;
 pub mod compare;
 pub mod compress;

@@ -1,17 +1,15 @@
 //! Narrowing a rule that makes wrong merges, before it is withdrawn (docs/method.md, "The proof").
 //! Pure.
 //!
-//! First by place: sections and values of its table that merge wrongly are removed. Then by one test on
-//! one key, found on the merges of one half of the clusters and accepted on the other half: one test
-//! among many fits any few merges by chance.
+//! First by place: sections and values of its table that merge wrongly are removed. Then by one test on one key that
+//! holds the wrong merges beyond chance: one test among many fits any few merges.
 
 use super::marginal::{Cell, CellCounts, Kept, MAX_CLUSTERS, Marginal};
 use super::table::key_of_table;
-use crate::model::hash64;
 use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
 use crate::site::Thresholds;
-use crate::site::conditions::is_beyond_chance;
 use crate::site::evidence::Bound;
+use crate::site::hypergeometric::at_most;
 use crate::site::operations::prior_of;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,14 +154,69 @@ struct Merge<'u> {
     pairs: Pairs<'u>,
 }
 
+/// Some merges, and the clusters that they are of: pages are the units of chance, not their URLs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    merges: u64,
+    clusters: u64,
+}
+
+/// Right and wrong merges of a rule, each inside a test and outside.
+#[derive(Clone, Copy, Debug)]
+struct Split {
+    good: [Count; 2],
+    bad: [Count; 2],
+}
+
+impl Split {
+    fn of(test: &Constraint, good: &[Merge<'_>], bad: &[Merge<'_>]) -> Split {
+        let count = |merges: &[Merge<'_>]| {
+            let mut clusters: [BTreeSet<u64>; 2] = Default::default();
+            let mut counts = [Count::default(); 2];
+            for merge in merges {
+                let side = usize::from(!is_in_scope(test, &merge.pairs));
+                counts[side].merges += 1;
+                clusters[side].insert(merge.cluster);
+            }
+            [0, 1].map(|side| Count { clusters: clusters[side].len() as u64, ..counts[side] })
+        };
+        Split { good: count(good), bad: count(bad) }
+    }
+
+    /// Clusters of the smaller side, right and wrong: a test with few says nothing, whatever they are.
+    fn smaller(&self) -> u64 {
+        let side = |at: usize| self.good[at].clusters + self.bad[at].clusters;
+        side(0).min(side(1))
+    }
+
+    /// Chance that so few of the wrong clusters are inside where each is as likely to be there as a right one.
+    fn chance(&self) -> f64 {
+        let [[good_in, good_out], [bad_in, bad_out]] = [self.good, self.bad].map(|of| of.map(|count| count.clusters));
+        at_most(bad_in, good_in + bad_in, bad_in + bad_out, good_in + good_out)
+    }
+
+    /// Right and wrong ones of a side of the samples, as of all merges of the rule.
+    fn of_all(&self, side: usize, marginal: &Marginal) -> (u64, u64) {
+        let scaled = |total: u64, of: &[Count; 2]| {
+            let all = u128::from(of[0].merges + of[1].merges).max(1);
+            (u128::from(total) * u128::from(of[side].merges)).div_ceil(all) as u64
+        };
+        (scaled(marginal.good, &self.good), scaled(marginal.wrong(), &self.bad))
+    }
+}
+
 /// The rule narrowed by one test on one key; `None` where no test is good enough. `texts` are URLs by
 /// the hashes of the samples of `marginal`.
+///
+/// The test must hold most wrong merges, more than any of those tried would by chance, and what is left of the rule
+/// must pass its bound. A rule that passes with its wrong merges (`is_sound`) loses only what is wrong beyond all
+/// noise.
 pub fn by_test(
     site: &SiteRules,
     rule: &Rule,
     marginal: &Marginal,
     texts: &BTreeMap<u64, String>,
-    bound: Bound,
+    (bound, is_sound): (Bound, bool),
     thresholds: &Thresholds,
 ) -> Option<Rule> {
     if rule.mirror().is_some() || site.tokens.published {
@@ -177,59 +230,31 @@ pub fn by_test(
         sample.iter().filter_map(merge).collect()
     };
     let (good, bad) = (merges(&marginal.good_sample.0), merges(&marginal.bad_sample.0));
-    let (good_seen, bad_seen) = (good.len() as u64, bad.len() as u64);
-    if bad_seen == 0 || good_seen == 0 {
-        return None;
-    }
-    // A cluster and its URLs are of one half.
-    let first = |merge: &Merge<'_>| hash64(&merge.cluster.to_le_bytes()) & 1 == 0;
-    let half = |merges: &[Merge<'_>], test: &Constraint, which: bool| {
-        let of: Vec<&Merge<'_>> = merges.iter().filter(|&merge| first(merge) == which).collect();
-        let kept = of.iter().filter(|merge| is_in_scope(test, &merge.pairs)).count() as u64;
-        (kept, of.len() as u64 - kept)
+    let least = thresholds.narrow_min_held_clusters as u64;
+    let splits = candidates(rule, &good, &bad).into_iter().map(|test| (Split::of(&test, &good, &bad), test));
+    let splits: Vec<(Split, Constraint)> = splits.filter(|(split, _)| split.smaller() >= least).collect();
+    let (tried, permille) = (splits.len() as f64, thresholds.condition_chance_permille);
+    let passes = |split: &Split| {
+        let (good, bad) = split.of_all(0, marginal);
+        good > 0 && bound.allows(good, bad, 0) && bound.wilson(good, bound.unexplained(good, bad, 0), 0)
     };
-    let rest_passes = |kept_good: u64, of_good: u64, kept_bad: u64, of_bad: u64| {
-        let scaled =
-            |total: u64, kept: u64, of: u64| (u128::from(total) * u128::from(kept)).div_ceil(u128::from(of.max(1)));
-        let good = scaled(marginal.good, kept_good, of_good) as u64;
-        let bad = scaled(marginal.wrong(), kept_bad, of_bad) as u64;
-        bound.allows(good, bad, 0) && bound.wilson(good, bound.unexplained(good, bad, 0), 0)
+    let is_held = |split: &Split| {
+        let [bad_in, bad_out] = split.bad.map(|of| of.merges);
+        let (good, wrong) = split.of_all(1, marginal);
+        split.bad[1].clusters >= least
+            && bad_out * 100 >= thresholds.narrow_min_held_percent * (bad_in + bad_out)
+            && !(is_sound && bound.may_be_noise(good, wrong))
+            && passes(split)
+            && (permille >= 1_000 || split.chance() * tried * 1_000.0 <= permille as f64)
     };
-    let held_percent = thresholds.narrow_min_held_percent;
     let mut best: Option<((u64, u64), Constraint)> = None;
-    for test in candidates(rule, &good, &bad) {
-        let ((good_in, good_out), (bad_in, bad_out)) = (half(&good, &test, true), half(&bad, &test, true));
-        if bad_out * 100 < held_percent * (bad_in + bad_out) || bad_out == 0 {
-            continue;
-        }
-        if !rest_passes(good_in, good_in + good_out, bad_in, bad_in + bad_out) {
-            continue;
-        }
-        let rank = (bad_out, good_in);
+    for (split, test) in splits.into_iter().filter(|(split, _)| is_held(split)) {
+        let rank = (split.bad[1].merges, split.good[0].merges);
         if best.as_ref().is_none_or(|(before, _)| rank > *before) {
             best = Some((rank, test));
         }
     }
-    let (_, test) = best?;
-    let (bad_in, bad_out) = half(&bad, &test, false);
-    let good_kept = good.iter().filter(|merge| is_in_scope(&test, &merge.pairs)).count() as u64;
-    let bad_kept = bad.iter().filter(|merge| is_in_scope(&test, &merge.pairs)).count() as u64;
-    let held: BTreeSet<u64> =
-        bad.iter().filter(|merge| !is_in_scope(&test, &merge.pairs)).map(|merge| merge.cluster).collect();
-    // One test was chosen on the first half, so the pages of the other that are in scope must be right beyond the
-    // chance of any page.
-    let of_half = |merges: &[Merge<'_>]| {
-        let kept = merges.iter().filter(|merge| !first(merge) && is_in_scope(&test, &merge.pairs));
-        kept.map(|merge| merge.cluster).collect::<BTreeSet<u64>>().len() as u64
-    };
-    let share = marginal.wrong() as f64 / (marginal.good + marginal.wrong()) as f64;
-    let is_chance = !is_beyond_chance([of_half(&good), bad_in], share, 1, thresholds.condition_chance_permille);
-    let accepted = bad_out > 0
-        && !is_chance
-        && bad_out * 100 >= held_percent * (bad_in + bad_out)
-        && held.len() >= thresholds.narrow_min_held_clusters
-        && rest_passes(good_kept, good_seen, bad_kept, bad_seen);
-    accepted.then(|| {
+    best.map(|(_, test)| {
         let mut narrowed = rule.clone();
         narrowed.scope.retain(|of| of.key != test.key);
         narrowed.scope.push(test);
@@ -296,7 +321,7 @@ mod tests {
 
     fn narrowed(good: u64, bad: u64, wrong: impl Fn(u64) -> String) -> Option<Vec<Constraint>> {
         let (marginal, texts) = merges(good, bad, wrong);
-        by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound(), &Thresholds::default())
+        by_test(&SiteRules::default(), &rule(), &marginal, &texts, (bound(), false), &Thresholds::default())
             .map(|rule| rule.scope)
     }
 
@@ -317,12 +342,13 @@ mod tests {
         };
         let (marginal, texts) = merges(200, 20, wrong);
         let is_narrowed = |thresholds: &Thresholds| {
-            by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound(), thresholds).is_some()
+            by_test(&SiteRules::default(), &rule(), &marginal, &texts, (bound(), false), thresholds).is_some()
         };
         let plain = Thresholds::default();
         assert!(is_narrowed(&plain));
         assert!(!is_narrowed(&Thresholds { narrow_min_held_percent: 99, ..plain.clone() }));
-        assert!(!is_narrowed(&Thresholds { narrow_min_held_clusters: 19, ..plain }));
+        assert!(!is_narrowed(&Thresholds { narrow_min_held_clusters: 19, ..plain.clone() }));
+        assert!(!is_narrowed(&Thresholds { condition_chance_permille: 0, ..plain }));
         let cell = |section: &str| Cell { section: section.to_owned(), value: None };
         let counts = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad).collect()) };
         let cells = [(cell("news"), counts(90, 0)), (cell("shop"), counts(4, 2))];
@@ -332,13 +358,35 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_on_one_half_alone_is_chance() {
+    fn what_may_be_chance_narrows_nothing() {
         // Wrong merges that do not differ from the right ones.
         assert_eq!(narrowed(60, 20, |id| format!("http://a/list?c={id}&limit=5")), None);
         // Too few clusters, and too few merges left.
         assert_eq!(narrowed(60, 2, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
         assert_eq!(narrowed(4, 20, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
         assert_eq!(narrowed(0, 20, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
+    }
+
+    #[test]
+    fn a_rule_that_passes_loses_what_is_no_noise() {
+        // Wrong only with `all=`, beside `right` right ones there.
+        let is_narrowed = |right: u64| {
+            let (mut marginal, mut texts) = merges(200, 5, |id| format!("http://a/list?all=1&c={id}&limit=5"));
+            marginal.good += right;
+            for id in 1_000..1_000 + right {
+                marginal.good_sample.add((id, id), usize::MAX);
+                texts.insert(id, format!("http://a/list?all=1&c={id}&limit=5"));
+            }
+            by_test(&SiteRules::default(), &rule(), &marginal, &texts, (bound(), true), &Thresholds::default())
+        };
+        let absent = Constraint { key: "query all=".to_owned(), test: Test::Absent };
+        assert_eq!(is_narrowed(14).map(|rule| rule.scope), Some(vec![absent]));
+        assert_eq!(is_narrowed(15), None);
+        // Of one page with many URLs all are wrong at once.
+        let (mut marginal, texts) = merges(200, 5, |id| format!("http://a/list?all=1&c={id}&limit=5"));
+        marginal.bad_sample.0.iter_mut().for_each(|kept| kept.1 = 200);
+        let bound = (bound(), true);
+        assert_eq!(by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound, &Thresholds::default()), None);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The proof of the rules of all sites, from pass to pass.
 
+use super::change::{Change, Reason};
 use super::counts::SiteCounts;
 use super::learned_site::LearnedSite;
 use super::proof::Counts;
 use super::proven::ProvenSite;
 use super::table::{PassRequest, SiteTable};
-use super::verdict::{Change, Pending, Reason, Verdict, judge};
+use super::verdict::{Pending, Verdict, judge};
 use crate::rules::types::{Evidence, Rule, SECTION, SiteRules};
 use crate::site::evidence::Bound;
 use crate::site::{Params, Thresholds};

@@ -1,9 +1,10 @@
 //! Results of the proof.
 
+use super::change::{Change, Reason};
 use super::counts::SiteCounts;
 use super::learned_site::LearnedSite;
 use super::table::{has_memory, without_memory};
-use super::verdict::{Change, Pending, Reason, overwrite};
+use super::verdict::{Pending, overwrite};
 use crate::model::hash128;
 use crate::rules::file::rule_id;
 use crate::rules::types::{Rule, SiteRules};

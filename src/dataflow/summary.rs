@@ -3,11 +3,11 @@
 //! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts,
 //! no run times. Integers and sorted maps only, so that the same run gives the same bytes.
 
+use super::change::Reason;
 use super::held_out::HeldOut;
 use super::proven::{Learned, Narrowed, ProvenSite, Withdrawn};
 use super::sample::SampleParams;
 use super::types::Plan;
-use super::verdict::Reason;
 use crate::model::{Count, SiteBy};
 use crate::rules::explain::pattern_text;
 use crate::rules::platforms::Recognised;

@@ -5,8 +5,10 @@
 //! are suspected: later passes count their marginal evidence, the merges that would not exist without
 //! them. A rule that fails its bound there loses the sections and values that are against it; or else a
 //! sample of its merges is requested, to find one test that separates the wrong ones; or else it is
-//! withdrawn. After any change the site is counted again.
+//! withdrawn. One that passes with several wrong merges is narrowed, too, where they lie together. After any change the
+//! site is counted again.
 
+use super::change::{Change, Reason};
 use super::counts::{RuleCounts, SiteCounts};
 use super::marginal::Marginal;
 use super::narrow::{self, Against};
@@ -16,7 +18,6 @@ use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
 use crate::site::operations::{is_of_lists_or_versions, prior_of};
 use crate::site::{Params, Thresholds};
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -25,53 +26,6 @@ use std::collections::BTreeSet;
 /// merges are withdrawn one after the other: one a pass where all are wrong. Only sites with rules that
 /// change are counted again.
 pub const MAX_PASSES: usize = 24;
-
-/// Reason why the proof withdrew or narrowed a rule. The names (kebab-case) are in `summary.json`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// Too many of its marginal merges are wrong.
-    Bound,
-    /// Too many of its marginal merges are wrong among the records that did not train.
-    BoundApart,
-    /// The rules of the site join too many wrong pairs, and this one has most above its share.
-    PairRate,
-    /// After the last pass the site still failed.
-    FellBack,
-    /// Sections or values of it merged wrongly and were removed.
-    Parts,
-    /// One test on one key holds its wrong merges and became a condition.
-    Test,
-    /// The rule does what a withdrawn rule does, and took part in no other merge.
-    Twin,
-    /// The rule was provisional, and records contradict it.
-    Contradicted,
-}
-
-impl Reason {
-    /// Text for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Reason::Bound => "too many wrong merges",
-            Reason::BoundApart => "too many wrong merges among the URLs that did not train",
-            Reason::PairRate => "too many wrong pairs",
-            Reason::FellBack => "the site still failed after the last pass",
-            Reason::Parts => "without the sections or values that merged wrongly",
-            Reason::Test => "with a condition that its wrong merges do not meet",
-            Reason::Twin => "does what a withdrawn rule does, and showed nothing beside it",
-            Reason::Contradicted => "provisional, and contradicted",
-        }
-    }
-}
-
-/// Change of a rule.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// The rule is withdrawn.
-    Withdraw(Reason),
-    /// The rule is replaced by this one.
-    Narrow(Reason, Box<Rule>),
-}
 
 /// Decision on a site after a pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +56,22 @@ pub struct Pending {
     pub failing: BTreeSet<String>,
     /// Wrong merges of the kept rules that are drift of the labels.
     pub drift: u64,
+}
+
+/// A rule with wrong merges, by index.
+struct Contradicted {
+    at: usize,
+    marginal: Marginal,
+    /// Why it fails; `None` where it passes.
+    fails: Option<Reason>,
+}
+
+impl Contradicted {
+    /// Share of its merges that are wrong, in millionths.
+    fn share(&self) -> u128 {
+        let Marginal { good, .. } = self.marginal;
+        u128::from(self.marginal.wrong()) * 1_000_000 / u128::from(good + self.marginal.wrong()).max(1)
+    }
 }
 
 /// The bound that a rule must pass on a site with this noise of its labels.
@@ -159,37 +129,38 @@ fn changes(
     let last = pass + 2 >= MAX_PASSES;
     let asked = std::mem::take(&mut pending.failing);
     pending.drift = 0;
-    let mut failing: Vec<(usize, Marginal, Reason)> = Vec::new();
+    let mut failing: Vec<Contradicted> = Vec::new();
     let is_small = counts.labelled < thresholds.small_sample as u64;
     for (at, rule) in site.rules.iter().enumerate() {
         let counts = of(at);
         let Some(marginal) = counts.marginal else { continue };
-        if rule.provisional && marginal.wrong() > 0 {
+        let (bound, prior) = (bound(site, rule, thresholds), prior_of(rule, thresholds));
+        let fails = if rule.provisional && marginal.wrong() > 0 {
             // A rule from the catalogue alone is withdrawn once a cluster contradicts it.
-            failing.push((at, *marginal, Reason::Contradicted));
+            Some(Reason::Contradicted)
         } else if is_drift(&marginal, thresholds.proof_min_recurring) {
             pending.drift += marginal.wrong();
-        } else if let Some(reason) =
-            fails(&marginal, counts.good, bound(site, rule, thresholds), prior_of(rule, thresholds), thresholds)
-        {
-            failing.push((at, *marginal, reason));
-        } else if is_small && is_refuted(rule, &marginal, thresholds) {
-            failing.push((at, *marginal, Reason::Bound));
+            continue;
+        } else {
+            let is_refuted = || is_small && is_refuted(rule, &marginal, thresholds);
+            fails(&marginal, counts.good, bound, prior, thresholds).or_else(|| is_refuted().then_some(Reason::Bound))
+        };
+        let several = thresholds.narrow_min_held_clusters as u64;
+        let may_be_narrowed = || !last && bound.unexplained(marginal.good, marginal.wrong(), 0) >= several;
+        if fails.is_some() || may_be_narrowed() && !pending.tried.contains(&rule.id) {
+            failing.push(Contradicted { at, marginal: *marginal, fails });
         }
     }
     // Rules that share wrong merges have them as common evidence: the worst is withdrawn first, the others
-    // are counted again.
-    let share = |of: &Marginal| u128::from(of.wrong()) * 1_000_000 / u128::from(of.good + of.wrong()).max(1);
-    failing.sort_by_key(|(at, marginal, _)| (Reverse(share(marginal)), *at));
-    let mut now: Vec<&(usize, Marginal, Reason)> = Vec::new();
+    // are counted again. Those that pass come last.
+    failing.sort_by_key(|of| (of.fails.is_none(), Reverse(of.share()), of.at));
+    let mut changes: Vec<(usize, Change)> = Vec::new();
+    let mut now: Vec<&Contradicted> = Vec::new();
     for of in &failing {
-        if last || now.iter().all(|before| before.1.is_apart_from(&of.1)) {
-            now.push(of);
+        if !last && now.iter().any(|before| !before.marginal.is_apart_from(&of.marginal)) {
+            continue;
         }
-    }
-    now.sort_by_key(|of| of.0);
-    let mut changes = Vec::new();
-    for (at, marginal, reason) in now {
+        let Contradicted { at, marginal, fails } = of;
         let (rule, bound) = (&site.rules[*at], bound(site, &site.rules[*at], thresholds));
         let against = Against::of(marginal, bound, thresholds.narrow_min_clusters);
         let (good, bad) = against.rest(marginal);
@@ -200,25 +171,32 @@ fn changes(
         let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
         let may = may && against.is_outvoted(rule, marginal, bound, thresholds);
         let narrowed = may.then(|| against.taken_from(rule)).flatten();
-        if rule.provisional {
-            changes.push((*at, Change::Withdraw(*reason)));
+        let is_asked = asked.contains(&rule.id) || last || marginal.good == 0 || pending.tried.contains(&rule.id);
+        let change = if let (true, Some(reason)) = (rule.provisional, fails) {
+            Some(Change::Withdraw(*reason))
         } else if let Some(rule) = narrowed {
-            changes.push((*at, Change::Narrow(Reason::Parts, Box::new(rule))));
-        } else if asked.contains(&rule.id) || last || marginal.good == 0 || pending.tried.contains(&rule.id) {
+            Some(Change::Narrow(Reason::Parts, Box::new(rule)))
+        } else if is_asked {
+            let bound = (bound, fails.is_none());
             let narrowed = narrow::by_test(site, rule, marginal, &counts.texts, bound, thresholds);
-            changes.push((
-                *at,
-                match narrowed.filter(|_| !pending.tried.contains(&rule.id)) {
-                    Some(rule) => Change::Narrow(Reason::Test, Box::new(rule)),
-                    None => Change::Withdraw(*reason),
-                },
-            ));
+            let narrowed = narrowed.filter(|_| !pending.tried.contains(&rule.id));
+            pending.tried.extend((narrowed.is_none() && fails.is_none()).then(|| rule.id.clone()));
+            narrowed
+                .map(|rule| Change::Narrow(Reason::Test, Box::new(rule)))
+                .or_else(|| Some(Change::Withdraw((*fails)?)))
         } else {
             pending.failing.insert(rule.id.clone());
             let sample = marginal.good_sample.0.iter().chain(&marginal.bad_sample.0);
             pending.wanted.extend(sample.map(|kept| kept.0));
+            None
+        };
+        // Others that pass are asked together: most of them stay as they are.
+        if fails.is_some() || change.is_some() {
+            now.push(of);
         }
+        changes.extend(change.map(|change| (*at, change)));
     }
+    changes.sort_by_key(|(at, _)| *at);
     if !changes.is_empty() {
         pending.failing.clear();
     }
@@ -352,6 +330,19 @@ mod tests {
         let all = [0, 1].map(|at| (at, Change::Withdraw(Reason::Bound))).to_vec();
         assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 2, &mut late), Verdict::Change(all));
         assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 1, &mut late), Verdict::FallBack);
+    }
+
+    #[test]
+    fn rules_that_pass_with_several_wrong_merges_are_asked_once_and_together() {
+        let site = site(&[rule("a"), rule("b"), rule("c")]);
+        let mut pending = Pending { suspects: vec![0, 1, 2], ..Pending::default() };
+        let passing = of(vec![counts(5, Some((900, 3))), counts(5, Some((800, 3))), counts(5, Some((900, 2)))]);
+        assert_eq!(judge(&site, &passing, 10_000, 1, &mut pending), Verdict::CountAgain);
+        assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a", "b"]);
+        // Nothing separates their wrong merges: they stay, and are not asked again.
+        assert_eq!(judge(&site, &passing, 10_000, 2, &mut pending), Verdict::Holds);
+        assert_eq!(pending.tried.iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(judge(&site, &passing, 10_000, 3, &mut pending), Verdict::Holds);
     }
 
     #[test]

@@ -93,15 +93,21 @@ impl Bound {
     /// two are bad now and then where 3 % are on average; without a prior two of ten rather say that it matters. A
     /// larger share than `noise_max_explained_permille` is no noise.
     pub fn unexplained(&self, good: u64, bad: u64, prior: u64) -> u64 {
-        let seen = u128::from(good) + u128::from(bad);
-        if u128::from(bad) * 1_000 > u128::from(self.noise_max_explained_permille) * seen {
+        if !self.may_be_noise(good, bad) {
             return bad;
         }
+        let seen = u128::from(good) + u128::from(bad);
         let mean = seen * u128::from(self.noise_permille);
         let is_sure = prior > 0 && prior >= self.prior_sure;
         let deviations = u128::from(self.noise_deviations[usize::from(is_sure)]);
         let explained = (mean + deviations * (mean * 1_000).isqrt()) / 1_000;
         u128::from(bad).saturating_sub(explained) as u64
+    }
+
+    /// True where the share of bad is at most `noise_max_explained_permille`: a larger one is no noise.
+    pub fn may_be_noise(&self, good: u64, bad: u64) -> bool {
+        let seen = u128::from(good) + u128::from(bad);
+        u128::from(bad) * 1_000 <= u128::from(self.noise_max_explained_permille) * seen
     }
 
     /// Good observations without bad ones that an operation with this prior needs at least: those that the prior has

@@ -2,7 +2,7 @@
 
 /// The hypergeometric distribution function: the chance that of `drawn` of `wrong` wrong and `right` right things at
 /// most `few` are wrong. O(wrong).
-pub(super) fn at_most(few: u64, drawn: u64, wrong: u64, right: u64) -> f64 {
+pub fn at_most(few: u64, drawn: u64, wrong: u64, right: u64) -> f64 {
     let left = wrong + right - drawn;
     // The logarithm of the ways to take some of so many.
     let ways = |of: u64, taken: u64| (0..taken).map(|at| ((of - at) as f64 / (at + 1) as f64).ln()).sum::<f64>();

@@ -30,7 +30,7 @@ mod fronts;
 mod generalization;
 pub mod held_out;
 pub mod hints;
-mod hypergeometric;
+pub mod hypergeometric;
 mod joint;
 mod leads;
 mod lines;

@@ -1,9 +1,9 @@
 //! The pages, read by an HTML parser.
 use super::*;
+use crate::dataflow::change::Reason;
 use crate::dataflow::held_out::{HeldOut, HeldOutFigures};
 use crate::dataflow::sample::SampleParams;
 use crate::dataflow::summary::{FORMAT, Gone, Parameters, Provisional};
-use crate::dataflow::verdict::Reason;
 use crate::rules::file::InputCounts;
 use crate::rules::{Constraint, Evidence, Operation, Representative, Rule, Test};
 use crate::site::Params;

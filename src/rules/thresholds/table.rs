@@ -431,9 +431,9 @@ thresholds! {
     /// Clusters that merge wrongly in a section or with a value for it to be against a rule in the proof:
     /// one may be an error of the labels. At most 4 are counted.
     narrow_min_clusters: usize = 2, 1..=4;
-    /// Share of the wrong merges of each half of the clusters that a test must hold to narrow a rule, in
-    /// hundredths.
+    /// Share of the wrong merges of a rule that a test must hold to narrow it, in hundredths.
     narrow_min_held_percent: u64 = 80, 1..=100;
-    /// Clusters of wrong merges that a test must hold to narrow a rule.
+    /// Clusters of wrong merges that a test must hold to narrow a rule, and wrong merges beyond noise from which on a
+    /// rule that passes its bound is narrowed, too.
     narrow_min_held_clusters: usize = 3, 1..=MANY as usize;
 }
