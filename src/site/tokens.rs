@@ -63,7 +63,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
         // What would have to bring more to be put on, for what it merges wrongly, is not kept, either.
         let is_harmful = is_on && less_bad > 0 && found.0 + cost * less_bad >= best.0;
         let is_sure = is_on && pairs && matches!(candidate, TokenChoice::Semicolons);
-        if is_harmful || !is_sure && found.0 + less_bad >= best.0 + least + cost * more_bad {
+        if is_harmful || !is_sure && found.0 + cost * less_bad >= best.0 + least + cost * more_bad {
             (best, tokens) = (found, other);
         }
     }

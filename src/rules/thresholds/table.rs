@@ -116,7 +116,7 @@ thresholds! {
     cut_min_gain: u64 = 9, 0..=MANY;
     /// Good observations that a cut must bring as a share of the sample, in thousandths.
     cut_min_gain_permille: u64 = 2, 0..=1_000;
-    /// Good observations that one more bad one costs a cut; one bad less is worth one good.
+    /// Good observations that one more bad one costs a cut, and that one bad less is worth to it.
     cut_bad_cost: u64 = 10, 0..=MANY;
 
     /// Clusters under a first directory for it to be a section by itself, as many as make a value salient
