@@ -70,6 +70,16 @@ impl Covering {
             }
         }
         let mut groups = self.table(&rows, &maps);
+        // Of few values behind a front those that pages show: another one may be a page.
+        let mut heads = None;
+        if let Action::Prefix(kept) = action
+            && !prefixes::are_of_any_value(&self.columns, &groups, kept, &self.thresholds)
+        {
+            heads = prefixes::shown(&self.columns, &groups, kept, self.thresholds.breadth_links);
+            let Some(heads) = heads.as_ref().filter(|of| scope.iter().all(|known| known.0 != of.0)) else { return };
+            prefixes::retain(&self.columns, &mut rows, kept, heads);
+            groups = self.table(&rows, &maps);
+        }
         let prior = match scope.is_empty() && operations::is_whole(&groups, &maps) {
             true => prior,
             false => operations::prior_of_part(prior, &self.thresholds),
@@ -109,7 +119,7 @@ impl Covering {
             let is_prefix = |kept| {
                 groups.totals().1 == 0
                     && prefixes::are_seen(&self.columns, &groups, kept, self.thresholds.min_clusters)
-                    && prefixes::are_of_any_value(&self.columns, &groups, kept, &self.thresholds)
+                    && (heads.is_some() || prefixes::are_of_any_value(&self.columns, &groups, kept, &self.thresholds))
             };
             if matches!(action, Action::Prefix(kept) if !is_prefix(kept))
                 || !self.accepts(&groups, action, &maps, prior, &rows)
@@ -189,6 +199,10 @@ impl Covering {
             rows = conditions::matching(&self.columns, &rows, &places);
             scope.extend(places);
             groups = self.table(&rows, &maps);
+        }
+        if let Some((first, shown)) = heads {
+            rows.retain(|&row| shown.binary_search(&self.columns.code(first, row)).is_ok());
+            scope.push((first, Condition::OneOf(shown)));
         }
         // The `?` before a parameter is left out with it, and nowhere else.
         if let Some(&key) = nested.first().filter(|_| is_nested && action == Action::Ignore) {

@@ -15,21 +15,29 @@ use std::collections::BTreeSet;
 /// O(rows of the groups x log).
 pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize, Map), least: usize) -> bool {
     let Map::Table(table) = map else { return false };
-    let mut carriers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); table.len()];
-    for_each_shown(columns, groups, *key, |label, code| {
-        if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < least) {
-            of.insert(label);
-        }
-    });
+    let carriers = carriers(columns, groups, *key, least);
     let mut changed = false;
     for (code, to) in table.iter_mut().enumerate() {
         let is_mapped = *to != code as u32;
-        if is_mapped && carriers[code].len() < least {
+        if is_mapped && carriers[code] < least {
             *to = code as u32;
             changed = true;
         }
     }
     changed
+}
+
+/// Clusters, counted up to `most`, that show each value of a key beside another one.
+///
+/// O(rows of the groups x log).
+pub fn carriers(columns: &Columns, groups: &Groups, key: usize, most: usize) -> Vec<usize> {
+    let mut carriers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); columns.codes_len(key)];
+    for_each_shown(columns, groups, key, |label, code| {
+        if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < most) {
+            of.insert(label);
+        }
+    });
+    carriers.iter().map(BTreeSet::len).collect()
 }
 
 /// True where at least `least` clusters have a group in which the values of `key` differ, and `bound` allows what

@@ -5,6 +5,7 @@
 //! operation cuts the path behind a number of segments, under one condition (mostly on the first of
 //! them). It has no prior, so it must be pure.
 
+use super::carried::carriers;
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::Map;
@@ -36,6 +37,27 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
     keys.iter().map(map).collect()
 }
 
+/// The first key behind the first `kept` segments, and those of its values (sorted) that at least `least` clusters
+/// show: what follows may be left out behind these. `None` for one alone, which rules between forms lead to either
+/// side.
+pub fn shown(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> Option<(usize, Vec<u32>)> {
+    let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head))?;
+    let carriers = carriers(columns, groups, first, least);
+    let shown: Vec<u32> = (1..carriers.len()).filter(|&code| carriers[code] >= least).map(|code| code as u32).collect();
+    (shown.len() > 1).then_some((first, shown))
+}
+
+/// True for a row whose path ends with the first `kept` segments.
+fn is_front(columns: &Columns, kept: u8, row: u32) -> bool {
+    let depth = columns.fixed(Fixed::DEPTH);
+    depth.is_some_and(|key| Some(columns.code(key, row)) == columns.find(key, kept.to_string().as_bytes()))
+}
+
+/// Keeps the rows with one of these values behind the first `kept` segments, and those that end there.
+pub fn retain(columns: &Columns, rows: &mut Vec<u32>, kept: u8, (first, shown): &(usize, Vec<u32>)) {
+    rows.retain(|&row| shown.binary_search(&columns.code(*first, row)).is_ok() || is_front(columns, kept, row));
+}
+
 /// True where the first segment behind the front has so many values that values never met may be left
 /// out, too: two pages under a product that show the product are no evidence about a third.
 pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, thresholds: &Thresholds) -> bool {
@@ -47,9 +69,7 @@ pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, thresholds
 /// At least `least` groups with some good must hold a URL that ends at the cut, or as many as there are
 /// supporting clusters where these are fewer.
 pub fn are_seen(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> bool {
-    let Some(key) = columns.fixed(Fixed::DEPTH) else { return false };
-    let depth = columns.find(key, kept.to_string().as_bytes());
-    let is_front = |&row: &u32| Some(columns.code(key, row)) == depth && columns.fetchable[row as usize];
-    let met = (0..groups.len()).filter(|&group| groups.good[group] > 0 && groups.members(group).iter().any(is_front));
+    let is_met = |&row: &u32| columns.fetchable[row as usize] && is_front(columns, kept, row);
+    let met = (0..groups.len()).filter(|&group| groups.good[group] > 0 && groups.members(group).iter().any(is_met));
     met.count() as u64 >= groups.clusters().min(least as u64)
 }

@@ -136,7 +136,8 @@ thresholds! {
     section_most_listed: usize = 64, 1..=MANY as usize;
 
     /// Links that join values of a key to one set, each an observation that two mean the same, that are proof
-    /// for all values: as many as pass the bound of operations with nothing bad.
+    /// for all values: as many as pass the bound of operations with nothing bad. Behind a front of a path also the
+    /// clusters that show each of fewer values.
     breadth_links: usize = 9, 1..=MANY as usize;
     /// Pages with a value that came before which prove that no value of a key matters, where nine of ten link it
     /// with others than before. Of small samples no nine titles are in one set (1,000 URLs of a made site of titles
