@@ -8,7 +8,7 @@ use super::evidence::Groups;
 use super::family_sets::is_set;
 use super::operations::{self, Map, On};
 use super::proposal::{self, Action, Adopted, Condition, EvidenceTable, Proposal, Scope};
-use super::{defaults, generalization, prefixes, scripts};
+use super::{defaults, generalization, prefixes, scripts, unshown};
 use crate::rules::Function;
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Key, Part};
@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 /// Parameters that one rule on the extension asks to be absent, the first in the order of keys: a bound of the size of
 /// rules. Beside more than these the rule acts.
 const MAX_UNMET: usize = 64;
+/// Keys of which one rule leaves out the values beside which it was hardly shown, a bound of the same kind.
+const MAX_UNSHOWN: usize = 3;
 
 impl Covering {
     /// Adopts proposals, best first; true when at least one held.
@@ -200,6 +202,16 @@ impl Covering {
             scope.extend(places);
             groups = self.table(&rows, &maps);
         }
+        // What one key leaves out may have been what another one hid.
+        for _ in 0..MAX_UNSHOWN {
+            let unshown = self.unshown(&groups, action, (&maps, &scope), prior, &rows);
+            if unshown.is_empty() {
+                break;
+            }
+            rows = conditions::matching(&self.columns, &rows, &unshown);
+            scope.extend(unshown);
+            groups = self.table(&rows, &maps);
+        }
         if let Some((first, shown)) = heads {
             rows.retain(|&row| shown.binary_search(&self.columns.code(first, row)).is_ok());
             scope.push((first, Condition::OneOf(shown)));
@@ -316,6 +328,29 @@ impl Covering {
             }
         }
         places
+    }
+
+    /// The values beside which leaving out parameters was hardly ever shown: see [`unshown`]. None for those of the
+    /// catalogue, whose names say it.
+    fn unshown(
+        &self,
+        groups: &Groups,
+        action: Action,
+        (maps, scope): (&[(usize, Map)], &Scope),
+        prior: u64,
+        rows: &[u32],
+    ) -> Scope {
+        let keys = &self.columns.keys;
+        let are_parameters = maps.iter().all(|(key, _)| keys[*key].optional());
+        if action != Action::Ignore || prior > 0 || !are_parameters || self.without.has(super::Stage::Conditions) {
+            return Vec::new();
+        }
+        let is_head = |key: usize| matches!(keys[key].as_path(), Some((_, Part::Head)));
+        let is_named = |key: usize| scope.iter().any(|of| of.0 == key) || maps.iter().any(|of| of.0 == key);
+        let others = (0..keys.len()).filter(|&key| (keys[key].optional() || is_head(key)) && !is_named(key));
+        unshown::find((&self.columns, &self.thresholds), groups, maps, (rows, &self.alive), others)
+            .into_iter()
+            .collect()
     }
 
     /// The parameters beside which a rule on the extension was never shown and would act: an extension names the

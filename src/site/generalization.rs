@@ -226,7 +226,7 @@ fn is_even(
 }
 
 /// The rows that fall together with another of their cluster.
-fn meets(columns: &Columns, groups: &Groups) -> Vec<bool> {
+pub(super) fn meets(columns: &Columns, groups: &Groups) -> Vec<bool> {
     let label = |row: u32| columns.label[row as usize];
     let mut meets = vec![false; columns.len()];
     let mut members = Vec::new();

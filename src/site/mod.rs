@@ -75,6 +75,7 @@ mod training;
 pub mod tree;
 mod trials;
 mod undust;
+mod unshown;
 mod value_ends;
 mod value_ranges;
 

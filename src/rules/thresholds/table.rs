@@ -168,8 +168,8 @@ thresholds! {
     /// Share of the rows of a key whose value comes again, in thousandths, up to which its values are random:
     /// ignored without `breadth_links`, since random values are not linked.
     breadth_repeated_permille: u64 = 100, 0..=1_000;
-    /// Rows of a host that are expected to meet their cluster for the host to be judged; it is against an
-    /// operation where one in as many does.
+    /// Rows of a host, or of a value beside a parameter, that are expected to meet their cluster for it to be
+    /// judged; it is against an operation where one in as many does.
     breadth_host_rows: f64 = 8.0, 1.0..=1e6;
     /// Share of the rows with a key that may lie outside a constant page for the key to be ignored because
     /// of that page, in thousandths of those on it: the few public pages beside a form.
