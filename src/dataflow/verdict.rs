@@ -168,7 +168,7 @@ fn changes(
             let prior = prior_of(rule, thresholds).max(rule.evidence.prior.into());
             bound.allows(good, bad, prior) && bound.wilson(good, bound.unexplained(good, bad, prior), prior)
         };
-        let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
+        let may = fails.is_some() && !site.tokens.published && !against.is_empty() && good > 0 && passes;
         let may = may && against.is_outvoted(rule, marginal, bound, thresholds);
         let narrowed = may.then(|| against.taken_from(rule)).flatten();
         let is_asked = asked.contains(&rule.id) || last || marginal.good == 0 || pending.tried.contains(&rule.id);
@@ -336,7 +336,13 @@ mod tests {
     fn rules_that_pass_with_several_wrong_merges_are_asked_once_and_together() {
         let site = site(&[rule("a"), rule("b"), rule("c")]);
         let mut pending = Pending { suspects: vec![0, 1, 2], ..Pending::default() };
-        let passing = of(vec![counts(5, Some((900, 3))), counts(5, Some((800, 3))), counts(5, Some((900, 2)))]);
+        let mut passing = of(vec![counts(5, Some((900, 3))), counts(5, Some((800, 3))), counts(5, Some((900, 2)))]);
+        // Two wrong labels make a section fail, which says little where all others pass.
+        let cell = |name: &str| Cell { section: name.to_owned(), value: None };
+        let of_cell = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad).collect()) };
+        if let Some(marginal) = &mut passing.rules[0].marginal {
+            marginal.cells.extend([(cell("shop"), of_cell(20, 2)), (cell("news"), of_cell(880, 1))]);
+        }
         assert_eq!(judge(&site, &passing, 10_000, 1, &mut pending), Verdict::CountAgain);
         assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a", "b"]);
         // Nothing separates their wrong merges: they stay, and are not asked again.

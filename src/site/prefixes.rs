@@ -10,7 +10,7 @@ use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::Map;
 use super::{Thresholds, generalization};
-use crate::url::{Fixed, Part};
+use crate::url::{Fixed, Key, Part};
 
 /// The keys behind the first `kept` segments, and the depth; none where no path goes on.
 pub fn keys(columns: &Columns, kept: u8) -> Vec<usize> {
@@ -43,7 +43,11 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
 pub fn shown(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> Option<(usize, Vec<u32>)> {
     let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head))?;
     let carriers = carriers(columns, groups, first, least);
-    let shown: Vec<u32> = (1..carriers.len()).filter(|&code| carriers[code] >= least).map(|code| code as u32).collect();
+    // As an ending a word is in a key of its own, and its pages would not speak against the rule.
+    let endings = columns.keys.iter().position(|key| *key == Key::Param("/".to_owned()));
+    let is_ending = |&code: &u32| endings.is_some_and(|key| columns.find(key, columns.value(first, code)).is_some());
+    let is_shown = |&code: &u32| carriers[code as usize] >= least && !is_ending(&code);
+    let shown: Vec<u32> = (1..carriers.len() as u32).filter(is_shown).collect();
     (shown.len() > 1).then_some((first, shown))
 }
 
@@ -72,4 +76,42 @@ pub fn are_seen(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> b
     let is_met = |&row: &u32| columns.fetchable[row as usize] && is_front(columns, kept, row);
     let met = (0..groups.len()).filter(|&group| groups.good[group] > 0 && groups.members(group).iter().any(is_met));
     met.count() as u64 >= groups.clusters().min(least as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::{Tokens, explain::pattern_text};
+    use crate::site::undust::learn_tokenized;
+    use crate::site::{Params, Training};
+
+    /// Rules of a site whose photos are reached by tags, albums and a list of the best, cut with these endings.
+    fn learned(endings: &[&str]) -> Vec<String> {
+        let mut rows: Vec<(String, String)> = Vec::new();
+        for i in 1..=60 {
+            let photo = format!("http://a.example/photo/{i}");
+            let best = [format!("/best/{}", i % 7), format!("/best/{}/{}", i % 5, i % 3)];
+            let tags = [format!("/tags/t{i}x"), format!("/tags/t{i}x/red")];
+            let albums = [format!("/album/{}", i % 9), format!("/album/{}/{}/by-date", i % 4, i % 3)];
+            for path in [String::new()].into_iter().chain(best).chain(tags).chain(albums) {
+                rows.push((photo.clone() + &path, format!("p{i}")));
+            }
+            for page in ["1", "2", "best"] {
+                rows.push((format!("http://a.example/news/{i}/{page}"), format!("n{i}-{page}")));
+            }
+        }
+        let rows = rows.iter().map(|(url, cluster)| (url.as_bytes(), Some(cluster.as_bytes()), false));
+        let endings = endings.iter().map(|&word| word.to_owned()).collect();
+        let tokens = Tokens { endings, ..Tokens::default() };
+        let outcome = learn_tokenized(Training::new("a.example", rows), tokens, &Params::default());
+        outcome.rules.rules.iter().map(pattern_text).collect()
+    }
+
+    #[test]
+    fn words_that_are_endings_are_not_listed() {
+        let is_listed = |rules: &[String], words: &str| rules.iter().any(|rule| rule.contains(words));
+        let rules = learned(&[]);
+        assert!(is_listed(&rules, r#"path2 is "album", "best" or "tags""#), "{rules:?}");
+        let rules = learned(&["best"]);
+        assert!(is_listed(&rules, r#"path2 is "album" or "tags""#), "{rules:?}");
+    }
 }

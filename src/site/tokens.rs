@@ -60,14 +60,22 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
         let found = trial(&other);
         let (more_bad, less_bad) = (found.1.saturating_sub(best.1), best.1.saturating_sub(found.1));
         let cost = thresholds.cut_bad_cost;
+        let gained = found.0 + cost * saved_from_wrong(best, found, thresholds.noise_deviations);
         // What would have to bring more to be put on, for what it merges wrongly, is not kept, either.
         let is_harmful = is_on && less_bad > 0 && found.0 + cost * less_bad >= best.0;
         let is_sure = is_on && pairs && matches!(candidate, TokenChoice::Semicolons);
-        if is_harmful || !is_sure && found.0 + cost * less_bad >= best.0 + least + cost * more_bad {
+        if is_harmful || !is_sure && gained >= best.0 + least + cost * more_bad {
             (best, tokens) = (found, other);
         }
     }
     tokens
+}
+
+/// Wrong merges that other cuts (`found`, right and wrong) avoid, beyond what fewer merges and chance explain: of wrong
+/// labels, those that join less have fewer, too.
+fn saved_from_wrong(best: (u64, u64), found: (u64, u64), deviations: u64) -> u64 {
+    let expected = (u128::from(best.1) * u128::from(found.0.min(best.0)) / u128::from(best.0.max(1))) as u64;
+    expected.saturating_sub(found.1).saturating_sub(deviations * expected.isqrt())
 }
 
 /// True where half of the queries or more have `;`, and nearly all of these (`cut_pairs_percent`) are pairs of name and
@@ -288,4 +296,20 @@ fn judge(outcome: &Outcome, sample: &Training, is_held_out: impl Fn(u32) -> bool
         }
     }
     (good, bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::saved_from_wrong;
+
+    #[test]
+    fn less_is_wrong_only_beyond_fewer_merges_and_chance() {
+        let saved = |best, found| saved_from_wrong(best, found, 1);
+        assert_eq!(saved((944, 42), (913, 13)), 40 - 13 - 6);
+        // Of wrong labels those that join less have fewer, those that join nothing none.
+        assert_eq!([saved((1_000, 50), (900, 45)), saved((1_000, 50), (0, 0))], [0, 0]);
+        // Joining more excuses nothing, and no merges at all divide nothing.
+        assert_eq!([saved((900, 9), (1_000, 10)), saved((0, 4), (0, 0)), saved((0, 0), (9, 0))], [0, 0, 0]);
+        assert_eq!(saved((900, 40), (1_000, 10)), 40 - 10 - 6);
+    }
 }
