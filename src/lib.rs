@@ -25,7 +25,8 @@
 //!   are merged.
 //! - `site`: learning one site, a pure function: how its URLs become keys, by hold-out (`tokens`; what is tried:
 //!   `endings`, `value_ends`); operations, the sections and scripts in which they hold
-//!   (`sections`, `scripts`), what rules on the origin do to feeds (`feeds`), tree, forms, evidence,
+//!   (`sections`, `scripts`), values beside which they were hardly shown (`unshown`), paths of which the front
+//!   names the page (`prefixes`), what rules on the origin do to feeds (`feeds`), tree, forms, evidence,
 //!   candidates, energy, invariants; whether the pages that a rule moves are found where it
 //!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`), and which
 //!   other parameters move along (`names_behind`); look-ups of single URLs, and values of a key that are one

@@ -10,7 +10,8 @@
 //! ([`work_stealing`]), and the replay spill of small sites for a later pass of the proof ([`replay`]).
 //!
 //! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`],
-//! [`verdict`] decides by them, [`narrow`] narrows a rule, [`mod@run`] goes from pass to pass.
+//! [`verdict`] decides by them what is to [`change`], [`narrow`] narrows a rule, [`mod@run`] goes from pass to
+//! pass.
 //!
 //! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters
 //! of records without labels, before the others, through pairs of [`near`] fingerprints; it alone uses

@@ -52,8 +52,8 @@ pub struct Pending {
     pub wanted: BTreeSet<u64>,
     /// Ids of rules that were narrowed by a test, or could not be: they are not tried again.
     pub tried: BTreeSet<String>,
-    /// Ids of rules that fail and whose merges were requested.
-    pub failing: BTreeSet<String>,
+    /// Ids of rules that fail, or may be narrowed, and whose merges were requested.
+    pub requested: BTreeSet<String>,
     /// Wrong merges of the kept rules that are drift of the labels.
     pub drift: u64,
 }
@@ -102,7 +102,7 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, params: &Params, pass: usize
     if !changes.is_empty() || !counts.misremembered.0.is_empty() {
         return if pass + 1 >= MAX_PASSES { Verdict::FallBack } else { Verdict::Change(changes) };
     }
-    if !pending.failing.is_empty() {
+    if !pending.requested.is_empty() {
         return Verdict::CountAgain;
     }
     match rate::over_the_rate(site, counts, &of, params) {
@@ -127,9 +127,9 @@ fn changes(
     pending: &mut Pending,
 ) -> Vec<(usize, Change)> {
     let last = pass + 2 >= MAX_PASSES;
-    let asked = std::mem::take(&mut pending.failing);
+    let asked = std::mem::take(&mut pending.requested);
     pending.drift = 0;
-    let mut failing: Vec<Contradicted> = Vec::new();
+    let mut contradicted: Vec<Contradicted> = Vec::new();
     let is_small = counts.labelled < thresholds.small_sample as u64;
     for (at, rule) in site.rules.iter().enumerate() {
         let counts = of(at);
@@ -148,15 +148,15 @@ fn changes(
         let several = thresholds.narrow_min_held_clusters as u64;
         let may_be_narrowed = || !last && bound.unexplained(marginal.good, marginal.wrong(), 0) >= several;
         if fails.is_some() || may_be_narrowed() && !pending.tried.contains(&rule.id) {
-            failing.push(Contradicted { at, marginal: *marginal, fails });
+            contradicted.push(Contradicted { at, marginal: *marginal, fails });
         }
     }
     // Rules that share wrong merges have them as common evidence: the worst is withdrawn first, the others
     // are counted again. Those that pass come last.
-    failing.sort_by_key(|of| (of.fails.is_none(), Reverse(of.share()), of.at));
+    contradicted.sort_by_key(|of| (of.fails.is_none(), Reverse(of.share()), of.at));
     let mut changes: Vec<(usize, Change)> = Vec::new();
     let mut now: Vec<&Contradicted> = Vec::new();
-    for of in &failing {
+    for of in &contradicted {
         if !last && now.iter().any(|before| !before.marginal.is_apart_from(&of.marginal)) {
             continue;
         }
@@ -185,7 +185,7 @@ fn changes(
                 .map(|rule| Change::Narrow(Reason::Test, Box::new(rule)))
                 .or_else(|| Some(Change::Withdraw((*fails)?)))
         } else {
-            pending.failing.insert(rule.id.clone());
+            pending.requested.insert(rule.id.clone());
             let sample = marginal.good_sample.0.iter().chain(&marginal.bad_sample.0);
             pending.wanted.extend(sample.map(|kept| kept.0));
             None
@@ -198,7 +198,7 @@ fn changes(
     }
     changes.sort_by_key(|(at, _)| *at);
     if !changes.is_empty() {
-        pending.failing.clear();
+        pending.requested.clear();
     }
     changes.extend(twins(site, of, &changes));
     changes.sort_by_key(|(at, _)| *at);
@@ -322,7 +322,7 @@ mod tests {
         let both = of(vec![counts(50, Some((20, 30))), counts(50, Some((900, 30)))]);
         assert_eq!(judge(&site, &both, 10_000, 1, &mut pending), Verdict::CountAgain);
         // The worse one first: the other may share its wrong merges.
-        assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(pending.requested.iter().collect::<Vec<_>>(), ["a"]);
         let gone = vec![(0, Change::Withdraw(Reason::Bound))];
         assert_eq!(judge(&site, &both, 10_000, 2, &mut pending), Verdict::Change(gone));
         // Without another pass, all that fail are withdrawn; and then everything.
@@ -344,7 +344,7 @@ mod tests {
             marginal.cells.extend([(cell("shop"), of_cell(20, 2)), (cell("news"), of_cell(880, 1))]);
         }
         assert_eq!(judge(&site, &passing, 10_000, 1, &mut pending), Verdict::CountAgain);
-        assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(pending.requested.iter().collect::<Vec<_>>(), ["a", "b"]);
         // Nothing separates their wrong merges: they stay, and are not asked again.
         assert_eq!(judge(&site, &passing, 10_000, 2, &mut pending), Verdict::Holds);
         assert_eq!(pending.tried.iter().collect::<Vec<_>>(), ["a", "b"]);

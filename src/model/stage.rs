@@ -98,10 +98,11 @@ stages! {
     Joint "joint" "src/site/joint.rs" in Cover
         without "ignores of one key alone, and no `defaults`, which are read from joint ignores" []
     /// Operations under a condition that does not look right by chance among those tried, exclusions of values, values
-    /// ignored where a key is present (`adopt.rs`, too), pairs of values outside some sections (`section_pairs.rs`).
+    /// ignored where a key is present (`adopt.rs`, too), pairs of values outside some sections (`section_pairs.rs`),
+    /// values beside which a parameter was hardly shown (`unshown.rs`).
     Conditions "conditions" "src/site/conditions.rs" in Cover
         without "none of these, and neither `prefixes` nor classes under a condition, which need a condition" []
-    /// Paths of which the front names the page.
+    /// Paths of which the front names the page, whatever follows or behind listed words.
     Prefixes "prefixes" "src/site/prefixes.rs" in Cover without "no such split" []
     /// Values of one key that mean the same.
     Classes "classes" "src/site/classes.rs" in Cover without "no classes of one key" []
