@@ -210,7 +210,7 @@ impl Split {
 ///
 /// The test must hold most wrong merges, more than any of those tried would by chance, and what is left of the rule
 /// must pass its bound. A rule that passes with its wrong merges (`is_sound`) loses only what is wrong beyond all
-/// noise.
+/// noise; of one that fails and has a prior no chance is asked.
 pub fn by_test(
     site: &SiteRules,
     rule: &Rule,
@@ -233,7 +233,13 @@ pub fn by_test(
     let least = thresholds.narrow_min_held_clusters as u64;
     let splits = candidates(rule, &good, &bad).into_iter().map(|test| (Split::of(&test, &good, &bad), test));
     let splits: Vec<(Split, Constraint)> = splits.filter(|(split, _)| split.smaller() >= least).collect();
-    let (tried, permille) = (splits.len() as f64, thresholds.condition_chance_permille);
+    // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
+    // with each fetch would take a tracker from the whole site.
+    let has_prior = prior_of(rule, thresholds).max(rule.evidence.prior.into()) > 0;
+    let (tried, permille) = match has_prior && !is_sound {
+        true => (0.0, 1_000),
+        false => (splits.len() as f64, thresholds.condition_chance_permille),
+    };
     let passes = |split: &Split| {
         let (good, bad) = split.of_all(0, marginal);
         good > 0 && bound.allows(good, bad, 0) && bound.wilson(good, bound.unexplained(good, bad, 0), 0)
@@ -323,6 +329,29 @@ mod tests {
         let (marginal, texts) = merges(good, bad, wrong);
         by_test(&SiteRules::default(), &rule(), &marginal, &texts, (bound(), false), &Thresholds::default())
             .map(|rule| rule.scope)
+    }
+
+    #[test]
+    fn a_rule_with_a_prior_is_narrowed_rather_than_withdrawn() {
+        // One order of eight is wrong.
+        let (mut marginal, mut texts) = (Marginal { good: 60, bad: 6, ..Marginal::default() }, BTreeMap::new());
+        for id in 0..66 {
+            let sample = if id < 60 { &mut marginal.good_sample } else { &mut marginal.bad_sample };
+            sample.add((id, id), usize::MAX);
+            let order = if id < 60 { id % 8 } else { 7 };
+            texts.insert(id, format!("http://a/list?c={id}&order=o{order}&limit=5"));
+        }
+        let of = |prior: u32, is_sound: bool| {
+            let mut rule = rule();
+            rule.evidence.prior = prior;
+            // Many tests were tried.
+            let thresholds = Thresholds { condition_chance_permille: 0, ..Thresholds::default() };
+            by_test(&SiteRules::default(), &rule, &marginal, &texts, (bound(), is_sound), &thresholds)
+                .map(|rule| rule.scope)
+        };
+        let other = Test::NoneOf(vec!["o7".to_owned()]);
+        assert_eq!(of(8, false), Some(vec![Constraint { key: "query order=".to_owned(), test: other }]));
+        assert_eq!([of(0, false), of(8, true)], [None, None]);
     }
 
     #[test]
