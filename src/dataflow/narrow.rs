@@ -10,7 +10,7 @@ use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test}
 use crate::site::Thresholds;
 use crate::site::evidence::Bound;
 use crate::site::hypergeometric::at_most;
-use crate::site::operations::prior_of;
+use crate::site::operations::prior_to_narrow;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,11 +83,7 @@ impl Against {
         }
         let right = marginal.cells.iter().filter(|(_, of)| of.good > 0).map(|(cell, _)| &cell.section);
         let in_favour: BTreeSet<&String> = right.filter(|section| !self.sections.contains(*section)).collect();
-        bound.wilson(
-            in_favour.len() as u64,
-            self.sections.len() as u64,
-            prior_of(rule, thresholds).max(rule.evidence.prior.into()),
-        )
+        bound.wilson(in_favour.len() as u64, self.sections.len() as u64, prior_to_narrow(rule, thresholds))
     }
 
     /// The rule without the parts against it; `None` where nothing is left, or the parts cannot be
@@ -235,11 +231,10 @@ pub fn by_test(
     let splits: Vec<(Split, Constraint)> = splits.filter(|(split, _)| split.smaller() >= least).collect();
     // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
     // with each fetch would take a tracker from the whole site.
-    let has_prior = prior_of(rule, thresholds).max(rule.evidence.prior.into()) > 0;
-    let (tried, permille) = match has_prior && !is_sound {
-        true => (0.0, 1_000),
-        false => (splits.len() as f64, thresholds.condition_chance_permille),
-    };
+    // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
+    // with each fetch would take a tracker from the whole site.
+    let is_chance_asked = is_sound || prior_to_narrow(rule, thresholds) == 0;
+    let (tried, permille) = (splits.len() as f64, thresholds.condition_chance_permille);
     let passes = |split: &Split| {
         let (good, bad) = split.of_all(0, marginal);
         good > 0 && bound.allows(good, bad, 0) && bound.wilson(good, bound.unexplained(good, bad, 0), 0)
@@ -251,7 +246,7 @@ pub fn by_test(
             && bad_out * 100 >= thresholds.narrow_min_held_percent * (bad_in + bad_out)
             && !(is_sound && bound.may_be_noise(good, wrong))
             && passes(split)
-            && (permille >= 1_000 || split.chance() * tried * 1_000.0 <= permille as f64)
+            && (!is_chance_asked || permille >= 1_000 || split.chance() * tried * 1_000.0 <= permille as f64)
     };
     let mut best: Option<((u64, u64), Constraint)> = None;
     for (split, test) in splits.into_iter().filter(|(split, _)| is_held(split)) {

@@ -16,7 +16,7 @@ use super::rate::{self, Rate};
 use super::table::does_the_same;
 use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
-use crate::site::operations::{is_of_lists_or_versions, prior_of};
+use crate::site::operations::{is_of_lists_or_versions, prior_of, prior_to_narrow};
 use crate::site::{Params, Thresholds};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -165,7 +165,7 @@ fn changes(
         let against = Against::of(marginal, bound, thresholds.narrow_min_clusters);
         let (good, bad) = against.rest(marginal);
         let passes = {
-            let prior = prior_of(rule, thresholds).max(rule.evidence.prior.into());
+            let prior = prior_to_narrow(rule, thresholds);
             bound.allows(good, bad, prior) && bound.wilson(good, bound.unexplained(good, bad, prior), prior)
         };
         let may = fails.is_some() && !site.tokens.published && !against.is_empty() && good > 0 && passes;

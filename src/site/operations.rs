@@ -290,6 +290,12 @@ pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
     if rule.scope.is_empty() { prior } else { prior_of_part(prior, thresholds) }
 }
 
+/// Prior of a rule that the proof would narrow: that of [`prior_of`], or the one that it was learned with, if that is
+/// more.
+pub fn prior_to_narrow(rule: &Rule, thresholds: &Thresholds) -> u64 {
+    prior_of(rule, thresholds).max(rule.evidence.prior.into())
+}
+
 fn in_catalogue(key: &Key) -> bool {
     match key {
         Key::Fixed(fixed) => [
