@@ -99,6 +99,8 @@ pub fn run(args: ProveArgs) -> Result<(), LearnError> {
     let mut rules =
         RuleFile::open(&args.rules, args.allow_partial).map_err(|error| LearnError::Failed(Box::new(error)))?;
     rules.overrides.apply(&mut rules.sites);
+    // What a rule has beforehand is for the proof to say.
+    rules.sites.iter_mut().flat_map(|site| &mut site.rules).for_each(|rule| rule.evidence.prior = 0);
     let plan = plan(&args, cluster.as_ref(), &rules.header);
     // Kept to the end: it holds the spool file of standard input.
     let found = args.records.find(&args.inputs, &plan.scratch)?;

@@ -10,7 +10,7 @@ use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test}
 use crate::site::Thresholds;
 use crate::site::evidence::Bound;
 use crate::site::hypergeometric::at_most;
-use crate::site::operations::prior_to_narrow;
+use crate::site::operations::{prior_of, prior_to_narrow};
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -204,9 +204,9 @@ impl Split {
 /// The rule narrowed by one test on one key; `None` where no test is good enough. `texts` are URLs by
 /// the hashes of the samples of `marginal`.
 ///
-/// The test must hold most wrong merges, more than any of those tried would by chance, and what is left of the rule
-/// must pass its bound. A rule that passes with its wrong merges (`is_sound`) loses only what is wrong beyond all
-/// noise; of one that fails and has a prior no chance is asked.
+/// The test must hold most wrong merges, more than any of those tried would by chance, and outside it more must be
+/// wrong than noise explains; what is left of the rule must pass its bound. Of a rule with a prior that fails (not
+/// `is_sound`) no chance is asked: most of it must be right and left.
 pub fn by_test(
     site: &SiteRules,
     rule: &Rule,
@@ -229,24 +229,30 @@ pub fn by_test(
     let least = thresholds.narrow_min_held_clusters as u64;
     let splits = candidates(rule, &good, &bad).into_iter().map(|test| (Split::of(&test, &good, &bad), test));
     let splits: Vec<(Split, Constraint)> = splits.filter(|(split, _)| split.smaller() >= least).collect();
-    // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
-    // with each fetch would take a tracker from the whole site.
-    // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
-    // with each fetch would take a tracker from the whole site.
-    let is_chance_asked = is_sound || prior_to_narrow(rule, thresholds) == 0;
     let (tried, permille) = (splits.len() as f64, thresholds.condition_chance_permille);
     let passes = |split: &Split| {
         let (good, bad) = split.of_all(0, marginal);
         good > 0 && bound.allows(good, bad, 0) && bound.wilson(good, bound.unexplained(good, bad, 0), 0)
     };
+    // Some value is right by chance, and holds the wrong merges of all others: what is wrong in one place is right on
+    // most pages.
+    let is_most = |Split { good, bad }: &Split| {
+        let all = good.iter().chain(bad).map(|of| of.clusters).sum::<u64>();
+        let is_left = good[0].clusters * 100 >= thresholds.narrow_min_kept_percent * all;
+        is_left && bound.allows(good[0].clusters, bad[0].clusters, 0)
+    };
+    // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
+    // with each fetch would take a tracker from the whole site.
+    let is_right_beforehand = !is_sound && prior_of(rule, thresholds) > 0;
+    let is_beyond_chance = |split: &Split| permille >= 1_000 || split.chance() * tried * 1_000.0 <= permille as f64;
     let is_held = |split: &Split| {
         let [bad_in, bad_out] = split.bad.map(|of| of.merges);
         let (good, wrong) = split.of_all(1, marginal);
         split.bad[1].clusters >= least
             && bad_out * 100 >= thresholds.narrow_min_held_percent * (bad_in + bad_out)
-            && !(is_sound && bound.may_be_noise(good, wrong))
+            && !bound.may_be_noise(good, wrong)
             && passes(split)
-            && (!is_chance_asked || permille >= 1_000 || split.chance() * tried * 1_000.0 <= permille as f64)
+            && if is_right_beforehand { is_most(split) } else { is_beyond_chance(split) }
     };
     let mut best: Option<((u64, u64), Constraint)> = None;
     for (split, test) in splits.into_iter().filter(|(split, _)| is_held(split)) {
@@ -328,25 +334,32 @@ mod tests {
 
     #[test]
     fn a_rule_with_a_prior_is_narrowed_rather_than_withdrawn() {
-        // One order of eight is wrong.
-        let (mut marginal, mut texts) = (Marginal { good: 60, bad: 6, ..Marginal::default() }, BTreeMap::new());
-        for id in 0..66 {
-            let sample = if id < 60 { &mut marginal.good_sample } else { &mut marginal.bad_sample };
-            sample.add((id, id), usize::MAX);
-            let order = if id < 60 { id % 8 } else { 7 };
-            texts.insert(id, format!("http://a/list?c={id}&order=o{order}&limit=5"));
-        }
-        let of = |prior: u32, is_sound: bool| {
-            let mut rule = rule();
-            rule.evidence.prior = prior;
+        // Pages of lists in eight orders.
+        let of = |key: &str, is_wrong: &dyn Fn(u64) -> bool, is_sound: bool| {
+            let (mut marginal, mut texts) = (Marginal::default(), BTreeMap::new());
+            for id in 0..400 {
+                let sample = if is_wrong(id) { &mut marginal.bad_sample } else { &mut marginal.good_sample };
+                sample.add((id, id), usize::MAX);
+                texts.insert(id, format!("http://a/list?{key}5&c={id}&order=o{}", id % 8));
+            }
+            (marginal.good, marginal.bad) = (marginal.good_sample.0.len() as u64, marginal.bad_sample.0.len() as u64);
+            let ignore = Operation::Ignore(Representative::LeftOut);
+            let mut rule = Rule::of("a", Vec::new(), vec![(format!("query {key}"), ignore)]);
+            // What a rule file says of itself is no prior.
+            rule.evidence.prior = 8;
             // Many tests were tried.
             let thresholds = Thresholds { condition_chance_permille: 0, ..Thresholds::default() };
             by_test(&SiteRules::default(), &rule, &marginal, &texts, (bound(), is_sound), &thresholds)
                 .map(|rule| rule.scope)
         };
-        let other = Test::NoneOf(vec!["o7".to_owned()]);
-        assert_eq!(of(8, false), Some(vec![Constraint { key: "query order=".to_owned(), test: other }]));
-        assert_eq!([of(0, false), of(8, true)], [None, None]);
+        let other = Constraint { key: "query order=".to_owned(), test: Test::NoneOf(vec!["o7".to_owned()]) };
+        let is_last = |id: u64| id % 8 == 7;
+        assert_eq!(of("fbclid=", &is_last, false), Some(vec![other]));
+        assert_eq!([of("limit=", &is_last, false), of("fbclid=", &is_last, true)], [None, None]);
+        // Wrong in all orders but two is no reason to keep one of these; and a fifth of the last may be noise.
+        assert_eq!(of("fbclid=", &|id| id % 8 > 1, false), None);
+        assert!(of("fbclid=", &|id| id % 16 == 7, false).is_some());
+        assert_eq!(of("fbclid=", &|id| id % 40 == 7, false), None);
     }
 
     #[test]

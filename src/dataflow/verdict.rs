@@ -129,10 +129,13 @@ fn changes(
     let last = pass + 2 >= MAX_PASSES;
     let asked = std::mem::take(&mut pending.requested);
     pending.drift = 0;
-    let mut contradicted: Vec<Contradicted> = Vec::new();
+    let (mut contradicted, mut changes): (Vec<Contradicted>, Vec<(usize, Change)>) = Default::default();
     let is_small = counts.labelled < thresholds.small_sample as u64;
     for (at, rule) in site.rules.iter().enumerate() {
         let counts = of(at);
+        // What is left of a narrowed rule was never met.
+        let is_gone = counts.good + counts.bad == 0 && pending.tried.contains(&rule.id);
+        changes.extend(is_gone.then_some((at, Change::Withdraw(Reason::Bound))));
         let Some(marginal) = counts.marginal else { continue };
         let (bound, prior) = (bound(site, rule, thresholds), prior_of(rule, thresholds));
         let fails = if rule.provisional && marginal.wrong() > 0 {
@@ -154,7 +157,6 @@ fn changes(
     // Rules that share wrong merges have them as common evidence: the worst is withdrawn first, the others
     // are counted again. Those that pass come last.
     contradicted.sort_by_key(|of| (of.fails.is_none(), Reverse(of.share()), of.at));
-    let mut changes: Vec<(usize, Change)> = Vec::new();
     let mut now: Vec<&Contradicted> = Vec::new();
     for of in &contradicted {
         if !last && now.iter().any(|before| !before.marginal.is_apart_from(&of.marginal)) {
@@ -196,7 +198,6 @@ fn changes(
         }
         changes.extend(change.map(|change| (*at, change)));
     }
-    changes.sort_by_key(|(at, _)| *at);
     if !changes.is_empty() {
         pending.requested.clear();
     }
@@ -291,8 +292,7 @@ mod tests {
         SiteRules { site: "s".to_owned(), rules: rules.to_vec(), ..SiteRules::default() }
     }
 
-    /// Counts of a rule that takes part in `taking_part` wrong merges and has the marginal evidence
-    /// `marginal`.
+    /// Counts of a rule that takes part in `taking_part` wrong merges and has this marginal evidence.
     fn counts(taking_part: u64, marginal: Option<(u64, u64)>) -> RuleCounts {
         let marginal = marginal.map(|(good, bad)| Box::new(Marginal { good, bad, ..Marginal::default() }));
         RuleCounts { good: 1000, bad: taking_part, marginal, ..RuleCounts::default() }
@@ -349,6 +349,10 @@ mod tests {
         assert_eq!(judge(&site, &passing, 10_000, 2, &mut pending), Verdict::Holds);
         assert_eq!(pending.tried.iter().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(judge(&site, &passing, 10_000, 3, &mut pending), Verdict::Holds);
+        // One that was narrowed to what no record shows goes.
+        passing.rules[1] = RuleCounts::default();
+        let gone = vec![(1, Change::Withdraw(Reason::Bound))];
+        assert_eq!(judge(&site, &passing, 10_000, 4, &mut pending), Verdict::Change(gone));
     }
 
     #[test]
@@ -460,10 +464,8 @@ mod tests {
         // No rule is to blame: memory is withdrawn; without any, the labels are wrong.
         let wrong = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
         assert_eq!(judge(&site, &wrong, 10_000, 0, &mut Pending::default()), Verdict::WithdrawMemory);
-        assert_eq!(
-            judge(&super::tests::site(&[rule("a")]), &wrong, 10_000, 0, &mut Pending::default()),
-            Verdict::Holds
-        );
+        let plain = judge(&super::tests::site(&[rule("a")]), &wrong, 10_000, 0, &mut Pending::default());
+        assert_eq!(plain, Verdict::Holds);
         assert_eq!(judge(&SiteRules::default(), &wrong, 10_000, 0, &mut Pending::default()), Verdict::Holds);
     }
 

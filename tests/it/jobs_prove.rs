@@ -157,6 +157,29 @@ fn a_value_and_a_section_that_merge_wrongly_are_taken_out() {
 }
 
 #[test]
+fn what_a_rule_file_says_was_known_beforehand_is_no_evidence() {
+    // The language matters in three of four sections.
+    let mut records = Vec::new();
+    for i in 0..40 {
+        for (section, differs) in [("a", false), ("b", true), ("c", true), ("d", true)] {
+            for lang in ["de", "fr"] {
+                let of = if differs { lang } else { "" };
+                records.push((format!("{section}/p{i}?lang={lang}"), format!("{section} {i} {of}")));
+            }
+        }
+    }
+    let mut rules = site(vec![ignore("000000000000000a", "query lang=", vec![])]);
+    rules.tokens.sections = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+    let [modest, boastful] = [0, u32::MAX].map(|prior| {
+        rules.rules[0].evidence.prior = prior;
+        let folder = folder(&rules, &records);
+        prove(&folder, &["-q"]).done();
+        proven(&folder).0.rules
+    });
+    assert_eq!(modest, boastful);
+}
+
+#[test]
 fn one_test_that_holds_the_wrong_merges_becomes_a_condition() {
     // `limit` does not matter but where `all` is there.
     let mut records = Vec::new();

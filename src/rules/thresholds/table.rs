@@ -435,6 +435,10 @@ thresholds! {
     narrow_min_clusters: usize = 2, 1..=4;
     /// Share of the wrong merges of a rule that a test must hold to narrow it, in hundredths.
     narrow_min_held_percent: u64 = 80, 1..=100;
+    /// Share of the clusters that a rule with a prior merges that must be right and left of it where a test narrows it
+    /// and no chance is asked, in hundredths: some rare value is right by chance. With 0, rules on a tracker that
+    /// matters on pages drawn at random are kept to such values, and of what they merge up to a third is wrong.
+    narrow_min_kept_percent: u64 = 50, 0..=100;
     /// Clusters of wrong merges that a test must hold to narrow a rule, and wrong merges beyond noise from which on a
     /// rule that passes its bound is narrowed, too.
     narrow_min_held_clusters: usize = 3, 1..=MANY as usize;
