@@ -4,7 +4,7 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::profile::names::is_of_lists_or_versions;
+use super::profile::names::{is_action, is_length, is_locale, is_of_lists_or_versions};
 use super::proposal::Action;
 use super::random_tokens::holds_token;
 use super::{Stage, Thresholds, Without};
@@ -64,8 +64,8 @@ pub fn says_too_little(
         let names = || (of.optional() || is_text) && names_clusters(columns, key, rows, thresholds);
         match () {
             () if without.has(Stage::SmallSamples) => 0,
-            () if names() => thresholds.small_min_numbered,
-            () if is_of_lists_or_versions(of) => thresholds.small_min_of_lists,
+            () if names() || is_length(of) || is_action(of) => thresholds.small_min_numbered,
+            () if is_of_lists_or_versions(of) || are_locales(columns, key) => thresholds.small_min_of_lists,
             () if !is_page && of.optional() && are_numbers(columns, key) => thresholds.small_min_of_numbers,
             () => 0,
         }
@@ -91,8 +91,18 @@ fn differing(columns: &Columns, groups: &Groups, key: usize) -> u64 {
 
 /// True where most values of a key are numbers.
 fn are_numbers(columns: &Columns, key: usize) -> bool {
+    are(columns, key, |code| operations::is_number(columns, key, code))
+}
+
+/// True where most values of a key, two at least, name languages or countries.
+fn are_locales(columns: &Columns, key: usize) -> bool {
+    columns.codes_len(key) > 2 && are(columns, key, |code| is_locale(columns.value(key, code)))
+}
+
+/// True where most values of a key are of this kind.
+fn are(columns: &Columns, key: usize, is: impl Fn(u32) -> bool) -> bool {
     let codes = 1..columns.codes_len(key) as u32;
-    codes.clone().filter(|&code| operations::is_number(columns, key, code)).count() * 2 > codes.count()
+    codes.clone().filter(|&code| is(code)).count() * 2 > codes.count()
 }
 
 /// Clusters that must support leaving out a parameter that [`names_clusters`] where the sample is

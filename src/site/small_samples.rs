@@ -10,11 +10,13 @@
 //! - of the clusters in which a rule acts, most must show that it is right ([`withdraw`]);
 //! - a parameter whose numbers each lead to one cluster (`?post=7127`) needs more clusters than others
 //!   to be left out (`names_clusters` of `small_operations.rs`): one of ten posts is on another page of its
-//!   topic, and ten topics of one page do not show it. Rules between forms ask the same of fewer clusters
+//!   topic, and ten topics of one page do not show it. So does one that says what a program does (`action=`), each
+//!   value of which may be a page, and the length of a list. Rules between forms ask the same of fewer clusters
 //!   in any sample;
 //! - so does a parameter whose name is that of the order, place or length of a list ([`is_of_short_lists`]):
 //!   lists of one entry say nothing of the others. Nor do several values that show the same as none
-//!   ([`undecided`]): one is the default. One wrong merge of `small_wrong_of_lists` is too many for it;
+//!   ([`undecided`]): one is the default. One wrong merge of `small_wrong_of_lists` is too many for it. Languages taken
+//!   for others ask the same ([`keep_locales`]);
 //! - the first test is repeated for each script of a program ([`scripts`](super::scripts)).
 //!
 //! [`absence`](super::absence) keeps parameters without which no page was met, and [`feeds`](super::feeds) rules on the
@@ -29,8 +31,9 @@
 //! without it, and with clusters of one URL.
 
 use super::covering::Covering;
+use super::operations::is_of_lists_or_versions as is_on_lists_or_versions;
 use super::points::{Reader, Values};
-use super::profile::names::{is_of_lists, is_of_lists_or_versions, is_place};
+use super::profile::names::{is_length, is_locale, is_of_lists, is_of_lists_or_versions, is_place};
 use super::random_tokens::are_random;
 use super::scripts::{Script, Shown, keep_to_shown};
 use super::{Thresholds, Training};
@@ -38,36 +41,60 @@ use crate::rules::twins::below;
 use crate::rules::{
     Constraint, Function, Kind, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules, Test,
 };
-use crate::url::{Fixed, Key, NormalUrl, section};
+use crate::url::{Fixed, Key, NormalUrl, Part, section};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Removes the rules that act without evidence in more clusters than `small_shown` allows, worst first,
-/// each time with the others as they are then. Returns how many it removed and narrowed.
+/// Removes rules with too little evidence, parts of others, and what [`withdraw_silent`] does; returns how many rules
+/// it removed and narrowed.
+///
+/// Rules on lists and versions are asked again once scripts that show nothing are left out, however many clusters show
+/// them: that hundreds of files did not change says nothing of those that did.
+///
+/// O(rules x rules taken out x rows of the sample).
+pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
+    let thresholds = &covering.thresholds;
+    let before = rules.rules.len();
+    let undecided = undecided(rules);
+    rules.rules.retain(|rule| !is_of_short_lists(rule, &undecided, thresholds));
+    let mut changed = (before - rules.rules.len()) as u64;
+    let keep = |rule: &mut Rule| u64::from(keep_first_pages(rule)) + u64::from(keep_locales(rule, thresholds));
+    changed += rules.rules.iter_mut().map(keep).sum::<u64>();
+    rules.rules.retain(|rule| !rule.operations.is_empty());
+    changed += withdraw_silent(rules, training, covering, (|_| true, thresholds.small_sure));
+    changed += keep_to_scripts(rules, training, covering);
+    changed + withdraw_silent(rules, training, covering, (is_on_lists_or_versions, usize::MAX))
+}
+
+/// Removes the rules that act without evidence in more clusters than `small_shown` allows, worst first, each time with
+/// the others as they are then, of those that are asked and that fewer than `most` clusters show. Returns how many it
+/// removed.
 ///
 /// Exempt are constant pages; rules with a prior or from the catalogue of platforms; rules on the
 /// origin and on parts that servers ignore, since the address of a fetch is chance; and rules on random
 /// tokens: where every link has a session, a page met once has one.
-///
-/// O(rules x rules taken out x rows of the sample).
-pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
-    let (most, times) = (covering.thresholds.small_sure, covering.thresholds.small_shown);
-    let before = rules.rules.len();
-    let undecided = undecided(rules);
-    let is_of_lists = |rule: &Rule| is_of_short_lists(rule, &undecided, &covering.thresholds);
-    rules.rules.retain(|rule| !is_of_lists(rule));
-    let mut withdrawn = (before - rules.rules.len()) as u64;
-    withdrawn += rules.rules.iter_mut().map(|rule| u64::from(keep_first_pages(rule))).sum::<u64>();
-    rules.rules.retain(|rule| !rule.operations.is_empty());
+fn withdraw_silent(
+    rules: &mut SiteRules,
+    training: &Training,
+    covering: &Covering,
+    (is_asked, most): (fn(&Rule) -> bool, usize),
+) -> u64 {
+    let times = covering.thresholds.small_shown;
+    let mut withdrawn = 0;
     loop {
+        let mut asked = (0..rules.rules.len())
+            .filter(|&at| is_asked(&rules.rules[at]) && !is_exempt(&rules.rules[at], covering))
+            .peekable();
+        if asked.peek().is_none() {
+            return withdrawn;
+        }
         let sample = Sample::new(rules, training);
-        let worst = (0..rules.rules.len())
-            .filter(|&at| !is_exempt(&rules.rules[at], covering))
+        let worst = asked
             .map(|at| (sample.counts(rules, training, at), at))
             .filter(|&((shown, silent), _)| shown < most && silent * times > shown)
             // The largest share of clusters that show nothing; of equals the one that comes first.
             .min_by(|&((s, t), at), &((u, v), of)| (v * (s + t)).cmp(&(t * (u + v))).then(at.cmp(&of)));
-        let Some((_, at)) = worst else { return withdrawn + keep_to_scripts(rules, training, covering) };
+        let Some((_, at)) = worst else { return withdrawn };
         rules.rules.remove(at);
         withdrawn += 1;
     }
@@ -108,45 +135,75 @@ fn keep_first_pages(rule: &mut Rule) -> bool {
     found
 }
 
-/// Parameters of the order or length [of lists](is_of_lists) of which rules take more than one value for another:
-/// where a list is short, each shows the same, and the default is one.
+/// Takes languages and countries that a rule takes for others out of its values where too few clusters show it; true
+/// where it has some. Pages that nobody translated are the same in each language, and say nothing of the others.
+fn keep_locales(rule: &mut Rule, thresholds: &Thresholds) -> bool {
+    if rule.line.is_some() || rule.evidence.clusters >= thresholds.small_min_of_lists {
+        return false;
+    }
+    let is_locale = |value: &Option<String>| value.as_ref().is_some_and(|value| is_locale(value.as_bytes()));
+    let mut found = false;
+    for (_, operation) in &mut rule.operations {
+        let Operation::Classes(pairs) = operation else { continue };
+        let before = pairs.len();
+        pairs.retain(|(from, to)| !is_locale(from) || !is_locale(to));
+        found |= pairs.len() < before;
+    }
+    rule.operations.retain(|(_, operation)| !matches!(operation, Operation::Classes(pairs) if pairs.is_empty()));
+    found
+}
+
+/// Parameters of the order or length [of lists](is_of_lists), or of languages, of which rules take more than one value
+/// for another: where a list is short or a page is not translated, each shows the same, and the default is one.
 fn undecided(rules: &SiteRules) -> BTreeSet<String> {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (key, operation) in rules.rules.iter().filter(|rule| rule.line.is_none()).flat_map(|rule| &rule.operations) {
-        let is_asked = Key::parse(key).is_some_and(|key| is_of_lists(&key) && !is_place(&key));
-        if let (Operation::Classes(pairs), true) = (operation, is_asked) {
+        if let Operation::Classes(pairs) = operation {
             let taken = pairs.iter().filter_map(|(from, _)| from.as_deref()).filter(|value| !value.is_empty());
             values.entry(key).or_default().extend(taken);
         }
     }
-    values.into_iter().filter(|(_, values)| values.len() > 1).map(|of| of.0.to_owned()).collect()
+    let is_of_lists = |key: &str| Key::parse(key).is_some_and(|key| is_of_lists(&key) && !is_place(&key));
+    let are_locales = |values: &BTreeSet<&str>| values.iter().all(|value| is_locale(value.as_bytes()));
+    values.retain(|key, values| values.len() > 1 && (is_of_lists(key) || are_locales(values)));
+    values.into_keys().map(str::to_owned).collect()
 }
 
-/// True where a rule takes a parameter [of lists or versions](is_of_lists_or_versions) away, whatever its value, one of
-/// its repeats, or values of an [undecided] one, and too few clusters show it.
+/// True where too few clusters show a rule that takes away a parameter [of lists or versions](is_of_lists_or_versions),
+/// whatever its value, or one of its repeats, values of an [undecided] one or of the length of a list, a language, or
+/// a part of the path that is no number: others were hardly met. Lists longer than all lengths are few, so lengths
+/// need as many clusters as numbers that each lead to one cluster, but for a length that may be the usual one.
 fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thresholds) -> bool {
     let clusters = rule.evidence.clusters;
-    let is_page = clusters < thresholds.min_clusters as u64;
-    if is_page || rule.line.is_some() || clusters >= thresholds.small_min_of_lists {
+    if clusters < thresholds.min_clusters as u64 || rule.line.is_some() {
         return false;
     }
-    let is_repeat = |of: &Operation| matches!(of, Operation::Apply(Function::FirstRepeat | Function::LastRepeat));
-    if rule.operations.iter().any(|of| is_repeat(&of.1)) {
-        return true;
-    }
-    let is_gone = |operation: &Operation| matches!(operation, Operation::Ignore(Representative::LeftOut));
-    let is_class = |of: &(String, Operation)| matches!(of.1, Operation::Classes(_)) && undecided.contains(&of.0);
-    if rule.operations.iter().any(is_class) {
-        return true;
-    }
-    let of_operations = rule.operations.iter().filter(|of| is_gone(&of.1)).map(|of| &of.0);
-    let is_left = |of: &Constraint| {
+    let are_few = |key: &Key| match is_length(key) {
+        true => clusters < thresholds.small_min_numbered,
+        false => clusters < thresholds.small_min_of_lists,
+    };
+    let is_alone = rule.operations.len() == 1;
+    let is_text = |key: &Key| key.as_path().is_some_and(|(_, part)| part != Part::Number);
+    let is_taken = |(key, operation): &(String, Operation)| {
+        let Some(key) = Key::parse(key) else { return false };
+        match operation {
+            Operation::Apply(Function::FirstRepeat | Function::LastRepeat) => are_few(&key),
+            Operation::Classes(_) if undecided.contains(&key.to_string()) => are_few(&key),
+            // Links that write out all defaults have that of the length among them.
+            Operation::Classes(_) => is_alone && is_length(&key) && clusters < thresholds.small_min_of_lists,
+            Operation::Ignore(Representative::LeftOut) => are_few(&key) && is_of_lists_or_versions(&key),
+            Operation::Ignore(Representative::WherePresent(value) | Representative::Everywhere(value)) => {
+                are_few(&key) && (is_locale(value.as_bytes()) || is_text(&key))
+            }
+            _ => false,
+        }
+    };
+    let is_left = |of: &&Constraint| {
         let is_any = of.test.needs_key() && !matches!(of.test, Test::Equals(_));
         rule.closed && is_any && rule.operations.iter().all(|operation| operation.0 != of.key)
     };
-    let of_scope = rule.scope.iter().filter(|of| is_left(of)).map(|of| &of.key);
-    let mut taken = of_operations.chain(of_scope).filter_map(|key| Key::parse(key));
-    taken.any(|key| is_of_lists_or_versions(&key))
+    let mut left = rule.scope.iter().filter(is_left).filter_map(|of| Key::parse(&of.key));
+    rule.operations.iter().any(is_taken) || left.any(|key| are_few(&key) && is_of_lists_or_versions(&key))
 }
 
 /// The clusters of the labelled rows, and the canonical URLs that the rules give them.

@@ -106,14 +106,17 @@ const LENGTH: [&str; 25] = [
 ];
 
 /// Names of the version of a page, of a file or of a repository.
-const VERSION_OF_PAGE: [&str; 17] = [
+const VERSION_OF_PAGE: [&str; 20] = [
     "branch",
     "changeset",
+    "checkin",
+    "ci",
     "commit",
     "diff",
     "oldid",
     "oldrev",
     "pathrev",
+    "peg",
     "r1",
     "r2",
     "rev",
@@ -125,6 +128,10 @@ const VERSION_OF_PAGE: [&str; 17] = [
     "sha1",
     "version",
 ];
+
+/// Names of what the program of a page is to do.
+const ACTION: [&str; 12] =
+    ["act", "action", "cmd", "command", "do", "func", "function", "method", "mode", "op", "operation", "task"];
 
 /// Kind that a name indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,9 +159,31 @@ pub(in crate::site) fn is_of_lists_or_versions(key: &Key) -> bool {
     is_of_lists(key) || is_version(key)
 }
 
+/// True for a value that names a language or a country, or one with the other (`en`, `pt-br`, `zh_CN`, `sr-Latn`): two
+/// letters, alone or before two or four.
+pub(in crate::site) fn is_locale(value: &[u8]) -> bool {
+    let (first, second) = value.split_at_checked(2).unwrap_or_default();
+    let second = match second {
+        [] => true,
+        [b'-' | b'_', rest @ ..] => matches!(rest.len(), 2 | 4) && rest.iter().all(u8::is_ascii_alphabetic),
+        _ => false,
+    };
+    !first.is_empty() && first.iter().all(u8::is_ascii_lowercase) && second
+}
+
 /// True for a parameter whose name is that of the place in a list.
 pub(in crate::site) fn is_place(key: &Key) -> bool {
     matches!(key, Key::Query(name) | Key::Param(name) if meaning(name) == Some(Meaning::Page))
+}
+
+/// True for a parameter whose name is that of the length of a list.
+pub(in crate::site) fn is_length(key: &Key) -> bool {
+    matches!(key, Key::Query(name) | Key::Param(name) if meaning(name) == Some(Meaning::Length))
+}
+
+/// True for a parameter whose name is that of what the program does: each value may be a page of its own.
+pub(in crate::site) fn is_action(key: &Key) -> bool {
+    matches!(key, Key::Query(name) | Key::Param(name) if ACTION.contains(&plain(name).as_str()))
 }
 
 /// True for a parameter whose name indicates its kind.
@@ -164,17 +193,32 @@ pub(in crate::site) fn has_meaning(key: &Key) -> bool {
 
 /// Kind that the name of a query key or path parameter indicates; `None` for most.
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
-    let name = name.strip_prefix("<list>,").unwrap_or(name);
-    let name = name.trim_start_matches([';', '/']).trim_end_matches(['=', '-', '_']).to_ascii_lowercase();
+    let name = plain(name);
     match () {
         () if is_session(&name) => Some(Meaning::Session),
         () if is_tracking(&name) => Some(Meaning::Tracking),
-        () if ORDER.contains(&name.as_str()) => Some(Meaning::Order),
+        () if ORDER.contains(&name.as_str()) || is_order_of(&name) => Some(Meaning::Order),
         () if PAGE.contains(&name.as_str()) => Some(Meaning::Page),
-        () if LENGTH.contains(&name.as_str()) => Some(Meaning::Length),
+        () if LENGTH.contains(&name.as_str()) || is_behind(&name, &["per_page", "perpage"]) => Some(Meaning::Length),
         () if VERSION_OF_PAGE.contains(&name.as_str()) => Some(Meaning::Version),
         () => None,
     }
+}
+
+/// True for the name of the order of lists of one kind (`image_order`).
+fn is_order_of(name: &str) -> bool {
+    is_behind(name, &["order", "order_by", "orderby", "sort", "sort_by", "sortby"])
+}
+
+/// True for a name of several words of which these are the last.
+fn is_behind(name: &str, words: &[&str]) -> bool {
+    words.iter().any(|words| name.strip_suffix(words).is_some_and(|front| front.ends_with(['_', '-'])))
+}
+
+/// A name without what sets it off from other names and from its value, in small letters.
+fn plain(name: &str) -> String {
+    let name = name.strip_prefix("<list>,").unwrap_or(name);
+    name.trim_start_matches([';', '/']).trim_end_matches(['=', '-', '_']).to_ascii_lowercase()
 }
 
 /// True for the name of a format of feeds, with a version or without; also as an extension.
@@ -209,6 +253,17 @@ mod tests {
         assert_eq!((of("sort="), of("/start-"), of("topic=")), (Some(Meaning::Order), Some(Meaning::Page), None));
         assert_eq!((of("rev="), of("ver=")), (Some(Meaning::Version), None));
         let asks_more = |name: &str| is_of_lists_or_versions(&Key::Query(name.to_owned()));
-        assert_eq!(["sort=", "rev=", "topic=", "sid="].map(asks_more), [true, true, false, false]);
+        assert!(["sort=", "rev=", "peg=", "image_order=", "posts_per_page="].into_iter().all(asks_more));
+        assert!(!["topic=", "sid=", "border=", "order_id=", "perpage_of="].into_iter().any(asks_more));
+        let is_action = |name: &str| is_action(&Key::Query(name.to_owned()));
+        assert_eq!(["action=", "Do=", "page="].map(is_action), [true, true, false]);
+        let is_length = |name: &str| is_length(&Key::Query(name.to_owned()));
+        assert_eq!(["limit=", "posts_per_page=", "sort="].map(is_length), [true, true, false]);
+        for locale in ["en", "pt-br", "zh_CN", "sr-Latn"] {
+            assert!(is_locale(locale.as_bytes()), "{locale}");
+        }
+        for other in ["", "e", "eng", "7d", "EN", "en-", "en-gb-x", "en-12", "to be"] {
+            assert!(!is_locale(other.as_bytes()), "{other}");
+        }
     }
 }
