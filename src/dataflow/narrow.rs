@@ -147,14 +147,18 @@ impl Against {
 /// A merge with the pairs of its URL.
 struct Merge<'u> {
     cluster: u64,
+    /// The page that the rule makes of it, by number: that its pairs make without those that the rule changes. A page
+    /// that a parameter changes is a cluster for each of its values.
+    page: usize,
     pairs: Pairs<'u>,
 }
 
-/// Some merges, and the clusters that they are of: pages are the units of chance, not their URLs.
+/// Some merges, and the pages that they are of, by label or by number, whichever are fewer: pages are the units of
+/// chance, not their URLs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     merges: u64,
-    clusters: u64,
+    pages: u64,
 }
 
 /// Right and wrong merges of a rule, each inside a test and outside.
@@ -167,27 +171,28 @@ struct Split {
 impl Split {
     fn of(test: &Constraint, good: &[Merge<'_>], bad: &[Merge<'_>]) -> Split {
         let count = |merges: &[Merge<'_>]| {
-            let mut clusters: [BTreeSet<u64>; 2] = Default::default();
+            let mut seen: [(BTreeSet<u64>, BTreeSet<usize>); 2] = Default::default();
             let mut counts = [Count::default(); 2];
             for merge in merges {
                 let side = usize::from(!is_in_scope(test, &merge.pairs));
                 counts[side].merges += 1;
-                clusters[side].insert(merge.cluster);
+                seen[side].0.insert(merge.cluster);
+                seen[side].1.insert(merge.page);
             }
-            [0, 1].map(|side| Count { clusters: clusters[side].len() as u64, ..counts[side] })
+            [0, 1].map(|side| Count { pages: seen[side].0.len().min(seen[side].1.len()) as u64, ..counts[side] })
         };
         Split { good: count(good), bad: count(bad) }
     }
 
-    /// Clusters of the smaller side, right and wrong: a test with few says nothing, whatever they are.
+    /// Pages of the smaller side, right and wrong: a test with few says nothing, whatever they are.
     fn smaller(&self) -> u64 {
-        let side = |at: usize| self.good[at].clusters + self.bad[at].clusters;
+        let side = |at: usize| self.good[at].pages + self.bad[at].pages;
         side(0).min(side(1))
     }
 
-    /// Chance that so few of the wrong clusters are inside where each is as likely to be there as a right one.
+    /// Chance that so few of the wrong pages are inside where each is as likely to be there as a right one.
     fn chance(&self) -> f64 {
-        let [[good_in, good_out], [bad_in, bad_out]] = [self.good, self.bad].map(|of| of.map(|count| count.clusters));
+        let [[good_in, good_out], [bad_in, bad_out]] = [self.good, self.bad].map(|of| of.map(|count| count.pages));
         at_most(bad_in, good_in + bad_in, bad_in + bad_out, good_in + good_out)
     }
 
@@ -218,10 +223,13 @@ pub fn by_test(
     if rule.mirror().is_some() || site.tokens.published {
         return None;
     }
-    let merges = |sample: &[Kept]| -> Vec<Merge<'_>> {
+    let mut pages = BTreeMap::new();
+    let mut merges = |sample: &[Kept]| -> Vec<Merge<'_>> {
         let merge = |&(part, cluster): &Kept| {
             let url = NormalUrl::new(texts.get(&part)?.as_bytes()).ok()?;
-            Some(Merge { cluster, pairs: Pairs::tokenize(&url, site.tokenizer(), &site.tokens.query_order) })
+            let pairs = Pairs::tokenize(&url, site.tokenizer(), &site.tokens.query_order);
+            let next = pages.len();
+            Some(Merge { cluster, page: *pages.entry(unchanged(rule, &pairs)).or_insert(next), pairs })
         };
         sample.iter().filter_map(merge).collect()
     };
@@ -237,9 +245,9 @@ pub fn by_test(
     // Some value is right by chance, and holds the wrong merges of all others: what is wrong in one place is right on
     // most pages.
     let is_most = |Split { good, bad }: &Split| {
-        let all = good.iter().chain(bad).map(|of| of.clusters).sum::<u64>();
-        let is_left = good[0].clusters * 100 >= thresholds.narrow_min_kept_percent * all;
-        is_left && bound.allows(good[0].clusters, bad[0].clusters, 0)
+        let all = good.iter().chain(bad).map(|of| of.pages).sum::<u64>();
+        let is_left = good[0].pages * 100 >= thresholds.narrow_min_kept_percent * all;
+        is_left && bound.allows(good[0].pages, bad[0].pages, 0)
     };
     // What has a prior is right beforehand, and what is wrong of it lies somewhere: one list in an order that changes
     // with each fetch would take a tracker from the whole site.
@@ -248,7 +256,7 @@ pub fn by_test(
     let is_held = |split: &Split| {
         let [bad_in, bad_out] = split.bad.map(|of| of.merges);
         let (good, wrong) = split.of_all(1, marginal);
-        split.bad[1].clusters >= least
+        split.bad[1].pages >= least
             && bad_out * 100 >= thresholds.narrow_min_held_percent * (bad_in + bad_out)
             && !bound.may_be_noise(good, wrong)
             && passes(split)
@@ -268,6 +276,13 @@ pub fn by_test(
         narrowed.scope.sort_unstable();
         narrowed
     })
+}
+
+/// The pairs that a rule leaves as they are; all of them of a rule between forms, which moves them.
+fn unchanged(rule: &Rule, pairs: &Pairs<'_>) -> Vec<(String, Vec<u8>)> {
+    let is_changed = |key: &str| !rule.closed && rule.operations.iter().any(|(of, _)| of == key);
+    let pairs = pairs.iter().map(|(key, value)| (key.to_string(), value.to_vec()));
+    pairs.filter(|(key, _)| !is_changed(key)).collect()
 }
 
 /// True if a URL with these pairs is in the scope under one more constraint.
@@ -423,6 +438,10 @@ mod tests {
         let (mut marginal, texts) = merges(200, 5, |id| format!("http://a/list?all=1&c={id}&limit=5"));
         marginal.bad_sample.0.iter_mut().for_each(|kept| kept.1 = 200);
         let bound = (bound(), true);
+        assert_eq!(by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound, &Thresholds::default()), None);
+        // So they are of one page that is another with each value of the parameter.
+        let wrong = |id: u64| format!("http://a/list?all=1&c=7&limit={id}");
+        let (marginal, texts) = merges(200, 5, wrong);
         assert_eq!(by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound, &Thresholds::default()), None);
     }
 
