@@ -135,47 +135,22 @@ fn keep_first_pages(rule: &mut Rule) -> bool {
     found
 }
 
-/// Takes languages and countries that a rule takes for others out of its values where too few clusters show it, and
-/// hosts that are named after others; true where it has some. Pages that nobody translated are the same in each
-/// language, and say nothing of the others.
+/// Takes languages and countries that a rule takes for others out of its values where too few clusters show it; true
+/// where it has some. Pages that nobody translated are the same in each language, and say nothing of the others.
 fn keep_locales(rule: &mut Rule, thresholds: &Thresholds) -> bool {
     if rule.line.is_some() || rule.evidence.clusters >= thresholds.small_min_of_lists {
         return false;
     }
+    let is_locale = |value: &Option<String>| value.as_ref().is_some_and(|value| is_locale(value.as_bytes()));
     let mut found = false;
-    for (key, operation) in &mut rule.operations {
+    for (_, operation) in &mut rule.operations {
         let Operation::Classes(pairs) = operation else { continue };
         let before = pairs.len();
-        // One value of a parameter may be the usual one; a host without a language is in one, too.
-        let are_others = |from: &str, to: &str| {
-            let (from, to) = (locales(key, from), locales(key, to));
-            from != to && (key == "host" || !from.is_empty() && !to.is_empty())
-        };
-        pairs.retain(|(from, to)| !matches!((from, to), (Some(from), Some(to)) if are_others(from, to)));
+        pairs.retain(|(from, to)| !is_locale(from) || !is_locale(to));
         found |= pairs.len() < before;
     }
     rule.operations.retain(|(_, operation)| !matches!(operation, Operation::Classes(pairs) if pairs.is_empty()));
     found
-}
-
-/// The languages and countries that a value names: of a host the labels but the last (`de.example.org`).
-fn locales<'v>(key: &str, value: &'v str) -> Vec<&'v str> {
-    let is = |word: &&str| is_locale(word.as_bytes());
-    match key {
-        "host" => value.rsplit_once('.').into_iter().flat_map(|(labels, _)| labels.split('.')).filter(is).collect(),
-        _ => Some(value).into_iter().filter(is).collect(),
-    }
-}
-
-/// True for a rule between forms that leaves out a language or country (`/de/x` is `/x`), or takes it for another.
-fn leaves_locale(rule: &Rule) -> bool {
-    let leaves = |of: &Constraint| {
-        let Test::Equals(value) = &of.test else { return false };
-        let named = locales(&of.key, value);
-        let is_kept = |(key, operation): &(String, Operation)| matches!(operation, Operation::Keep(kept) if locales(key, kept) == named);
-        !named.is_empty() && !rule.operations.iter().any(is_kept)
-    };
-    rule.closed && rule.scope.iter().any(leaves)
 }
 
 /// Parameters of the order or length [of lists](is_of_lists), or of languages, of which rules take more than one value
@@ -228,9 +203,7 @@ fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thr
         rule.closed && is_any && rule.operations.iter().all(|operation| operation.0 != of.key)
     };
     let mut left = rule.scope.iter().filter(is_left).filter_map(|of| Key::parse(&of.key));
-    rule.operations.iter().any(is_taken)
-        || left.any(|key| are_few(&key) && is_of_lists_or_versions(&key))
-        || clusters < thresholds.small_min_of_lists && leaves_locale(rule)
+    rule.operations.iter().any(is_taken) || left.any(|key| are_few(&key) && is_of_lists_or_versions(&key))
 }
 
 /// The clusters of the labelled rows, and the canonical URLs that the rules give them.
