@@ -99,10 +99,13 @@ pub fn behind_origin(url: &[u8]) -> &[u8] {
 }
 
 impl<'u> Below<'u> {
-    /// The first name of the rest: of a file or directory; empty without one.
+    /// The first name of the rest, of a file or directory; without one all of it, `?id=3` of `/index.php/?id=3`.
     pub fn name(&self) -> &'u [u8] {
         let rest = self.rest.strip_prefix(b"/").unwrap_or(self.rest);
-        &rest[..rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len())]
+        match rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len()) {
+            0 => rest,
+            end => &rest[..end],
+        }
     }
 
     /// Writes the URL of this rest in a directory.
