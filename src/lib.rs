@@ -25,10 +25,10 @@
 //!   are merged.
 //! - `site`: learning one site, a pure function: how its URLs become keys, by hold-out (`tokens`; what is tried:
 //!   `endings`, `value_ends`); operations, the sections and scripts in which they hold
-//!   (`sections`, `scripts`), values beside which they were hardly shown (`unshown`), paths of which the front
-//!   names the page (`prefixes`), what rules on the origin do to feeds (`feeds`), tree, forms, evidence,
-//!   candidates, energy, invariants; whether the pages that a rule moves are found where it
-//!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`), and which
+//!   (`sections`, `scripts`), hosts with and without `www.` (`www`), values beside which they were hardly shown
+//!   (`unshown`), paths of which the front names the page (`prefixes`), what rules on the origin do to feeds
+//!   (`feeds`), tree, forms, evidence, candidates, energy, invariants; whether the pages that a rule moves are
+//!   found where it moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`), and which
 //!   other parameters move along (`names_behind`); look-ups of single URLs, and values of a key that are one
 //!   page (`lookups`, `value_ranges`); names of trackers (`tracking`), sessions (`sessions`, `random_tokens`),
 //!   and values that prove a rule together (`proven_values`); what decides between equals (`hints`); an earlier

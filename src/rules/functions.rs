@@ -57,6 +57,11 @@ pub(super) fn without_www(host: &[u8]) -> Option<&[u8]> {
     host.strip_prefix(b"www.").filter(|rest| rest.contains(&b'.'))
 }
 
+/// True for two hosts of which one is the other with `www.`.
+pub fn are_www_pair(one: &[u8], other: &[u8]) -> bool {
+    without_www(one) == Some(other) || without_www(other) == Some(one)
+}
+
 /// Writes the value after `function` to `out` (cleared first); false where the value does not change.
 pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
     out.clear();

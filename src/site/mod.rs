@@ -78,6 +78,7 @@ mod undust;
 mod unshown;
 mod value_ends;
 mod value_ranges;
+mod www;
 
 pub use crate::model::{Count, Stage};
 pub use crate::rules::{Method, Params, Thresholds, Without};

@@ -10,7 +10,7 @@ use super::evidence::Groups;
 use super::profile::names;
 use super::sessions::is_of_session;
 use super::tracking::{self, is_tracking, name_of};
-use crate::rules::{Function, Kind, Operation, Representative, Rule};
+use crate::rules::{Function, Kind, Operation, Representative, Rule, functions};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -122,30 +122,6 @@ pub fn representative(columns: &Columns, key: usize, codes: impl Iterator<Item =
 /// bytes.
 pub fn plainness(text: &[u8]) -> (usize, usize, &[u8]) {
     (text.len(), text.iter().filter(|byte| byte.is_ascii_uppercase()).count(), text)
-}
-
-/// False where hosts with `www.` are preferred to those without: only these make origins that were met,
-/// or records lead to them, or an earlier result moved URLs there.
-pub fn may_drop_www(columns: &Columns, rows: &[u32]) -> bool {
-    let Some(key) = columns.fixed(Fixed::HOST) else { return true };
-    let bare = |code: u32| columns.value(key, code).strip_prefix(b"www.").and_then(|host| columns.find(key, host));
-    let preferred = &columns.preferred;
-    let codes = (1..columns.codes_len(key) as u32).filter_map(|code| Some((code, bare(code)?)));
-    let mut pairs: HashMap<u32, u32, FixedState> = HashMap::default();
-    for (www, bare) in codes {
-        if preferred.host_votes(www) > preferred.host_votes(bare) || of_origins(columns, key, vec![www, bare]) == [www]
-        {
-            return false;
-        }
-        pairs.extend([(www, bare), (bare, www)]);
-    }
-    let moved =
-        |row: &u32| preferred.before(key, *row).is_some_and(|to| pairs.get(&columns.code(key, *row)) == Some(&to));
-    let (mut to_www, mut to_bare) = (0u32, 0u32);
-    for row in rows.iter().filter(|row| moved(row)) {
-        *(if bare(columns.code(key, *row)).is_some() { &mut to_bare } else { &mut to_www }) += 1;
-    }
-    to_www <= to_bare
 }
 
 /// Frequency of each code of a key in the `rows` that can be fetched; `counts`, those of all rows,
@@ -272,8 +248,9 @@ pub fn is_common_tracker(key: &Key) -> bool {
     name_of(key).is_some_and(tracking::is_common)
 }
 
-/// Prior of a rule in the proof: that of its operations, the least where these are several; 0 of value classes,
-/// forms and mirrors. That of the catalogue for a line of a platform, unless it is provisional.
+/// Prior of a rule in the proof: that of its operations, the least where these are several; 0 of forms, mirrors and
+/// value classes but for those of a host with and without `www.`. That of the catalogue for a line of a platform,
+/// unless it is provisional.
 pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
     if rule.line.is_some() {
         return if rule.provisional { 0 } else { thresholds.prior };
@@ -281,6 +258,13 @@ pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
     let of = |(key, operation): &(String, Operation)| match operation {
         Operation::Ignore(_) => Key::parse(key).map_or(0, |key| prior_of_key(&key, thresholds)),
         Operation::Apply(function) => Family { function: *function, on: On::Query }.prior(thresholds),
+        Operation::Classes(hosts) if Key::parse(key).is_some_and(|key| key.is(Fixed::HOST)) => {
+            let is_pair = |(from, to): &(Option<String>, Option<String>)| match (from, to) {
+                (Some(from), Some(to)) => functions::are_www_pair(from.as_bytes(), to.as_bytes()),
+                _ => false,
+            };
+            if hosts.iter().all(is_pair) { thresholds.prior } else { 0 }
+        }
         _ => 0,
     };
     let prior = match rule.kind {

@@ -18,7 +18,7 @@ use super::evidence::Bound;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Map};
 use super::proposal::{Action, EvidenceTable, Proposal};
-use super::{Stage, classes, defaults, joint, prefixes};
+use super::{Stage, classes, defaults, joint, prefixes, www};
 use crate::rules::Function;
 use crate::url::Fixed;
 
@@ -118,15 +118,20 @@ impl Covering {
 
     /// Level 0: each key ignored, each string function.
     fn singles(&self) -> Vec<(Action, Vec<usize>, u64)> {
-        let ignore =
-            |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k], &self.thresholds));
+        let ignore = |k: usize| {
+            let is_www = www::is_alone(&self.columns, k);
+            let prior = operations::ignore_prior(&self.columns, &[k], &self.thresholds);
+            (Action::Ignore, vec![k], if is_www { self.thresholds.prior } else { prior })
+        };
         let varying = self.varying().into_iter().filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH));
         let mut out: Vec<_> = varying.map(ignore).collect();
         for family in FAMILIES.into_iter().filter(|_| !self.without.has(Stage::Functions)) {
             let keys: Vec<usize> =
                 (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
-            let is_wanted =
-                || family.function != Function::DropWww || operations::may_drop_www(&self.columns, &self.alive);
+            let is_wanted = || {
+                family.function != Function::DropWww
+                    || www::may_drop(&self.columns, &self.alive, self.thresholds.value_near)
+            };
             if !keys.is_empty() && is_wanted() {
                 out.push((Action::Function(family), keys, family.prior(&self.thresholds)));
             }
