@@ -132,6 +132,9 @@ thresholds! {
     /// Clusters of evidence that a section needs to be for an operation, or against it: one may be a page
     /// that changed between two fetches.
     section_min_clusters: usize = 2, 1..=MANY as usize;
+    /// Share of the URLs of a site in sections that are for a change of scheme or host for it to hold everywhere, where
+    /// no section is against it, in thousandths.
+    section_cover_permille: u64 = 900, 1..=MANY;
     /// Sections that a rule lists at most; a rule that would need more of them is refused.
     section_most_listed: usize = 64, 1..=MANY as usize;
 
@@ -243,7 +246,7 @@ thresholds! {
 
     /// URLs that have one of two parameters first for it to come first in the usual order, in thousandths of those
     /// that have the other first; else their names decide.
-    order_often_permille: u64 = 1_500, 1_000..=MANY;
+    order_often_permille: u64 = 3_000, 1_000..=MANY;
     /// Times less often than the most frequent value that another may be met and represent all. On halves
     /// of crawls against two thirds, with 1 all canonical URLs of crawl-kb move by the host alone, and
     /// 33 % of crawl-docs and 56 % of crawl-lists by parts of the path; with 2, 2 % and 29 %.
