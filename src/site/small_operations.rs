@@ -4,7 +4,7 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::profile::names::{is_action, is_length, is_locale, is_of_lists_or_versions};
+use super::profile::names::{is_action, is_flag, is_length, is_locale, is_of_lists_or_versions};
 use super::proposal::Action;
 use super::random_tokens::holds_token;
 use super::{Stage, Thresholds, Without};
@@ -97,6 +97,11 @@ fn are_numbers(columns: &Columns, key: usize) -> bool {
 /// True where most values of a key, two at least, name languages or countries.
 fn are_locales(columns: &Columns, key: usize) -> bool {
     columns.codes_len(key) > 2 && are(columns, key, |code| is_locale(columns.value(key, code)))
+}
+
+/// True where most values of a key, two at least, switch something on or off.
+pub fn are_flags(columns: &Columns, key: usize) -> bool {
+    columns.codes_len(key) > 2 && are(columns, key, |code| is_flag(columns.value(key, code)))
 }
 
 /// True where most values of a key are of this kind.

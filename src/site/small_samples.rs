@@ -13,7 +13,7 @@
 //!   topic, and ten topics of one page do not show it. So does one that says what a program does (`action=`), each
 //!   value of which may be a page, and the length of a list. Rules between forms ask the same of fewer clusters
 //!   in any sample;
-//! - so does a parameter whose name is that of the order, place or length of a list ([`is_of_short_lists`]):
+//! - so does a parameter whose name is that of the order, place or length of a list ([`shows_too_little`]):
 //!   lists of one entry say nothing of the others. Nor do several values that show the same as none
 //!   ([`undecided`]): one is the default. One wrong merge of `small_wrong_of_lists` is too many for it. Languages taken
 //!   for others ask the same ([`keep_locales`]);
@@ -30,12 +30,14 @@
 //! left, which is no evidence. With the third test 21, .488. The figures of the other thresholds (`small_*`) are
 //! without it, and with clusters of one URL.
 
+use super::columns::Columns;
 use super::covering::Covering;
 use super::operations::is_of_lists_or_versions as is_on_lists_or_versions;
 use super::points::{Reader, Values};
-use super::profile::names::{is_length, is_locale, is_of_lists, is_of_lists_or_versions, is_place};
+use super::profile::names::{is_flag, is_length, is_locale, is_of_lists, is_of_lists_or_versions, is_place};
 use super::random_tokens::are_random;
 use super::scripts::{Script, Shown, keep_to_shown};
+use super::small_operations::are_flags;
 use super::{Thresholds, Training};
 use crate::rules::twins::below;
 use crate::rules::{
@@ -56,7 +58,8 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     let thresholds = &covering.thresholds;
     let before = rules.rules.len();
     let undecided = undecided(rules);
-    rules.rules.retain(|rule| !is_of_short_lists(rule, &undecided, thresholds));
+    let is_switch = |key: &Key| is_switch(&covering.columns, key);
+    rules.rules.retain(|rule| !shows_too_little(rule, &undecided, &is_switch, thresholds));
     let mut changed = (before - rules.rules.len()) as u64;
     let keep = |rule: &mut Rule| u64::from(keep_first_pages(rule)) + u64::from(keep_locales(rule, thresholds));
     changed += rules.rules.iter_mut().map(keep).sum::<u64>();
@@ -153,8 +156,9 @@ fn keep_locales(rule: &mut Rule, thresholds: &Thresholds) -> bool {
     found
 }
 
-/// Parameters of the order or length [of lists](is_of_lists), or of languages, of which rules take more than one value
-/// for another: where a list is short or a page is not translated, each shows the same, and the default is one.
+/// Parameters of the order or length [of lists](is_of_lists), of languages or of values that switch something on or
+/// off, of which rules take more than one value for another: where a list is short, a page not translated or a switch
+/// moves nothing, each shows the same, and the default is one.
 fn undecided(rules: &SiteRules) -> BTreeSet<String> {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (key, operation) in rules.rules.iter().filter(|rule| rule.line.is_none()).flat_map(|rule| &rule.operations) {
@@ -164,21 +168,30 @@ fn undecided(rules: &SiteRules) -> BTreeSet<String> {
         }
     }
     let is_of_lists = |key: &str| Key::parse(key).is_some_and(|key| is_of_lists(&key) && !is_place(&key));
-    let are_locales = |values: &BTreeSet<&str>| values.iter().all(|value| is_locale(value.as_bytes()));
-    values.retain(|key, values| values.len() > 1 && (is_of_lists(key) || are_locales(values)));
+    let are_choices = |values: &BTreeSet<&str>| {
+        let all = |is: fn(&[u8]) -> bool| values.iter().all(|value| is(value.as_bytes()));
+        all(is_locale) || all(is_flag)
+    };
+    values.retain(|key, values| values.len() > 1 && (is_of_lists(key) || are_choices(values)));
     values.into_keys().map(str::to_owned).collect()
 }
 
-/// True where too few clusters show a rule that takes away a parameter [of lists or versions](is_of_lists_or_versions),
-/// whatever its value, or one of its repeats, values of an [undecided] one or of the length of a list, a language, or
-/// a part of the path that is no number: others were hardly met. Lists longer than all lengths are few, so lengths
-/// need as many clusters as numbers that each lead to one cluster, but for a length that may be the usual one.
-fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thresholds) -> bool {
+/// True where too few clusters show a rule that takes away a parameter [of lists or versions](is_of_lists_or_versions)
+/// or a [switch](is_switch), whatever its value, or one of its repeats, values of an [undecided] one or of the length
+/// of a list, a language, or a part of the path that is no number: others were hardly met. Lists longer than all
+/// lengths are few, so lengths need as many clusters as numbers that each lead to one cluster, but for one that may be
+/// the usual one; and so do switches, most of which move nothing on most pages.
+fn shows_too_little(
+    rule: &Rule,
+    undecided: &BTreeSet<String>,
+    is_switch: &dyn Fn(&Key) -> bool,
+    thresholds: &Thresholds,
+) -> bool {
     let clusters = rule.evidence.clusters;
     if clusters < thresholds.min_clusters as u64 || rule.line.is_some() {
         return false;
     }
-    let are_few = |key: &Key| match is_length(key) {
+    let are_few = |key: &Key| match is_length(key) || is_switch(key) {
         true => clusters < thresholds.small_min_numbered,
         false => clusters < thresholds.small_min_of_lists,
     };
@@ -191,7 +204,9 @@ fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thr
             Operation::Classes(_) if undecided.contains(&key.to_string()) => are_few(&key),
             // Links that write out all defaults have that of the length among them.
             Operation::Classes(_) => is_alone && is_length(&key) && clusters < thresholds.small_min_of_lists,
-            Operation::Ignore(Representative::LeftOut) => are_few(&key) && is_of_lists_or_versions(&key),
+            Operation::Ignore(Representative::LeftOut) => {
+                are_few(&key) && (is_of_lists_or_versions(&key) || is_switch(&key))
+            }
             Operation::Ignore(Representative::WherePresent(value) | Representative::Everywhere(value)) => {
                 are_few(&key) && (is_locale(value.as_bytes()) || is_text(&key))
             }
@@ -204,6 +219,12 @@ fn is_of_short_lists(rule: &Rule, undecided: &BTreeSet<String>, thresholds: &Thr
     };
     let mut left = rule.scope.iter().filter(is_left).filter_map(|of| Key::parse(&of.key));
     rule.operations.iter().any(is_taken) || left.any(|key| are_few(&key) && is_of_lists_or_versions(&key))
+}
+
+/// True for a parameter of which most values, two at least, switch something on or off. O(values).
+fn is_switch(columns: &Columns, key: &Key) -> bool {
+    let at = || columns.keys.iter().position(|of| of == key);
+    key.optional() && at().is_some_and(|key| are_flags(columns, key))
 }
 
 /// The clusters of the labelled rows, and the canonical URLs that the rules give them.

@@ -159,6 +159,14 @@ pub(in crate::site) fn is_of_lists_or_versions(key: &Key) -> bool {
     is_of_lists(key) || is_version(key)
 }
 
+/// Values that switch something on or off, in lower case. Numbers are not among them: `0` and `1` may be one page.
+const FLAGS: [&str; 10] = ["f", "false", "n", "no", "off", "on", "t", "true", "y", "yes"];
+
+/// True for a value that switches something on or off.
+pub(in crate::site) fn is_flag(value: &[u8]) -> bool {
+    FLAGS.iter().any(|flag| value.eq_ignore_ascii_case(flag.as_bytes()))
+}
+
 /// True for a value that names a language or a country, or one with the other (`en`, `pt-br`, `zh_CN`, `sr-Latn`): two
 /// letters, alone or before two or four.
 pub(in crate::site) fn is_locale(value: &[u8]) -> bool {
@@ -265,5 +273,9 @@ mod tests {
         for other in ["", "e", "eng", "7d", "EN", "en-", "en-gb-x", "en-12", "to be"] {
             assert!(!is_locale(other.as_bytes()), "{other}");
         }
+        assert_eq!(
+            ["y", "No", "TRUE", "0", "", "only"].map(|value| is_flag(value.as_bytes())),
+            [true, true, true, false, false, false]
+        );
     }
 }
