@@ -118,8 +118,10 @@ pub fn decide(
     let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
         .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|&(section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
-    // Where nothing is against an operation that servers have in common, one cluster is a vote, too.
+    // Where nothing is against an operation that servers have in common, and as many clusters are for it as the fewest
+    // sections would have, one cluster is a vote, too.
     let is_clean = prior > 0 && evidence.iter().all(|(_, of)| of.bad == 0);
+    let is_clean = is_clean && groups.clusters() >= least as u64 * bound.min_good;
     let shown = evidence.iter().filter(|(_, of)| is_clean && of.good > 0).map(|&(section, _)| section);
     let votes = voters(&in_favour).max(voters(&shown.collect::<Vec<u32>>()));
     let enough = votes >= bound.min_good && bound.wilson(votes, voters(&against), prior);
