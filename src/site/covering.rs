@@ -239,9 +239,7 @@ impl Covering {
             (SectionSet::of_rows(&self.columns, &groups.rows), Vec::new())
         } else {
             let prior = if is_substitution(&self.columns, action, maps) { 0 } else { prior };
-            let is_origin = |&key: &usize| [Fixed::SCHEME, Fixed::HOST].iter().any(|&of| self.columns.keys[key].is(of));
-            let kind = (vendors, keys.iter().all(is_origin));
-            section_set::decide(&self.columns, groups, self.bound(action), prior, kind, &self.thresholds)
+            section_set::decide(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
         }
     }
 

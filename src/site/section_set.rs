@@ -3,7 +3,6 @@
 use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::{Bound, Groups};
-use crate::url::section;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The sections in which an operation holds.
@@ -68,7 +67,7 @@ fn add(clusters: &mut Vec<u32>, label: u32, most: usize) {
 ///
 /// A row has a vote where it meets another row of its cluster in the same tenant, or outside all
 /// tenants: a tenant's copies of pages of the site do not count for these. `vendors` is true for
-/// parameters that their vendors document, `is_origin` for a change of scheme or host alone.
+/// parameters that their vendors document.
 ///
 /// O(rows of the groups x log).
 pub fn decide(
@@ -76,7 +75,7 @@ pub fn decide(
     groups: &Groups,
     bound: Bound,
     prior: u64,
-    (vendors, is_origin): (bool, bool),
+    vendors: bool,
     thresholds: &Thresholds,
 ) -> (SectionSet, Vec<u32>) {
     let (least, most) = (thresholds.section_min_clusters, thresholds.section_most_listed);
@@ -118,26 +117,20 @@ pub fn decide(
     let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
         .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|&(section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
+    let enough = voters(&in_favour) >= bound.min_good && bound.wilson(voters(&in_favour), voters(&against), prior);
     // Where nothing is against an operation that servers have in common, and as many clusters are for it as the fewest
-    // sections would have, one cluster is a vote, too.
-    let is_clean = prior > 0 && evidence.iter().all(|(_, of)| of.bad == 0);
-    let is_clean = is_clean && groups.clusters() >= least as u64 * bound.min_good;
-    let shown = evidence.iter().filter(|(_, of)| is_clean && of.good > 0).map(|&(section, _)| section);
-    let votes = voters(&in_favour).max(voters(&shown.collect::<Vec<u32>>()));
-    let enough = votes >= bound.min_good && bound.wilson(votes, voters(&against), prior);
-    // An origin serves all sections: two that hold nearly all of the site speak for it, or that of the words never met.
-    let is_other = |&of: &u32| sections.names[of as usize] == section::OTHER;
-    let size = |is: &dyn Fn(u32) -> bool| -> u64 {
-        let all = (0u32..).zip(&sections.sizes).filter(|&(of, _)| !sections.tenant[of as usize] && is(of));
-        all.map(|(_, size)| size).sum()
-    };
-    let is_covered = is_origin
-        && against.is_empty()
-        && (voters(&in_favour) > 1 || in_favour.iter().any(is_other))
-        && size(&|of| in_favour.contains(&of)) * 1_000 >= size(&|_| true) * thresholds.section_cover_permille;
+    // sections would have, one cluster is a vote, too; but it holds in no section that was met and shows nothing.
+    let is_clean = prior > 0 && !has_tenants && evidence.iter().all(|(_, of)| of.bad == 0);
+    let shown: Vec<u32> = evidence.iter().filter(|(_, of)| of.good > 0).map(|&(section, _)| section).collect();
+    if is_clean && !enough && !vendors && groups.clusters() >= least as u64 * bound.min_good {
+        let silent: Vec<u32> = (0..sections.names.len() as u32).filter(|of| !shown.contains(of)).collect();
+        let votes = voters(&shown);
+        let everywhere = votes >= bound.min_good && bound.wilson(votes, 0, prior) && silent.len() <= most;
+        return (if everywhere { SectionSet::Except(silent) } else { SectionSet::In(shown) }, Vec::new());
+    }
     // Documentation of vendors applies to a site that shows the parameter outside its tenants.
-    let shown = || evidence.iter().any(|&(section, ref of)| of.good > 0 && !sections.tenant[section as usize]);
-    let everywhere = enough || is_covered || vendors && shown();
+    let is_shown = shown.iter().any(|&section| !sections.tenant[section as usize]);
+    let everywhere = enough || vendors && is_shown;
     // A rule of the whole site is not widened to a section that shows nothing but wrong merges, were it only one.
     let is_refuted = |of: &Evidence| is_against(of) || !vendors && of.good == 0 && of.bad > 0;
     let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|&(section, _)| section).collect();

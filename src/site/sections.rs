@@ -23,8 +23,6 @@ pub struct Sections {
     pub words: Vec<String>,
     /// The section is a tenant.
     pub(super) tenant: Vec<bool>,
-    /// Rows of each section at the start.
-    pub(super) sizes: Vec<u64>,
 }
 
 impl Sections {
@@ -99,12 +97,8 @@ impl Sections {
         let named: Vec<(&[u8], bool)> = rows.map(|(path, _)| name(path)).collect();
         let names: BTreeMap<&[u8], bool> = named.iter().copied().collect();
         let index: HashMap<&[u8], u32, FixedState> = names.keys().copied().zip(0..).collect();
-        let of: Vec<u32> = named.iter().map(|(name, _)| index[name]).collect();
-        let mut sizes = vec![0; names.len()];
-        of.iter().for_each(|&section| sizes[section as usize] += 1);
         Sections {
-            of,
-            sizes,
+            of: named.iter().map(|(name, _)| index[name]).collect(),
             words: tokens.sections,
             tenant: names.values().copied().collect(),
             names: names.keys().map(|name| text(name)).collect(),

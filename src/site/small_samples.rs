@@ -32,7 +32,7 @@
 
 use super::columns::Columns;
 use super::covering::Covering;
-use super::operations::is_of_lists_or_versions as is_on_lists_or_versions;
+use super::operations::{is_of_lists_or_versions as is_on_lists_or_versions, is_tracker};
 use super::points::{Reader, Values};
 use super::profile::names::{is_flag, is_length, is_locale, is_of_lists, is_of_lists_or_versions, is_place};
 use super::random_tokens::are_random;
@@ -221,10 +221,11 @@ fn shows_too_little(
     rule.operations.iter().any(is_taken) || left.any(|key| are_few(&key) && is_of_lists_or_versions(&key))
 }
 
-/// True for a parameter of which most values, two at least, switch something on or off. O(values).
+/// True for a parameter of which most values, two at least, switch something on or off, and whose name is none of a
+/// tracker. O(values).
 fn is_switch(columns: &Columns, key: &Key) -> bool {
     let at = || columns.keys.iter().position(|of| of == key);
-    key.optional() && at().is_some_and(|key| are_flags(columns, key))
+    key.optional() && !is_tracker(key) && at().is_some_and(|key| are_flags(columns, key))
 }
 
 /// The clusters of the labelled rows, and the canonical URLs that the rules give them.

@@ -132,9 +132,6 @@ thresholds! {
     /// Clusters of evidence that a section needs to be for an operation, or against it: one may be a page
     /// that changed between two fetches.
     section_min_clusters: usize = 2, 1..=MANY as usize;
-    /// Share of the URLs of a site in sections that are for a change of scheme or host for it to hold everywhere, where
-    /// no section is against it, in thousandths.
-    section_cover_permille: u64 = 900, 1..=MANY;
     /// Sections that a rule lists at most; a rule that would need more of them is refused.
     section_most_listed: usize = 64, 1..=MANY as usize;
 
