@@ -64,6 +64,9 @@ fn add(clusters: &mut Vec<u32>, label: u32, most: usize) {
 /// the evidence) and no more wrong rows than `bound` allows; against it with as many clusters that are
 /// joined wrongly and more wrong rows than that. `prior` is that of the operation: three sections are
 /// enough for operations that servers have in common (crawl-blog: saved share .941 without, .944 with).
+/// Where nothing is against one of these on a site without tenants, and six clusters are for it
+/// (`section_min_clusters` in each of three sections), one cluster is enough for a section; sections that were met and
+/// show nothing are left out then.
 ///
 /// A row has a vote where it meets another row of its cluster in the same tenant, or outside all
 /// tenants: a tenant's copies of pages of the site do not count for these. `vendors` is true for
