@@ -3,14 +3,15 @@
 
 use super::choices;
 use super::choices::Choices;
-use super::conditions::{self};
+use super::conditions;
 use super::covering::Covering;
 use super::evidence::Bound;
-use super::operations::{self};
+use super::operations;
 use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
 use super::section_pairs::{self, BySection};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Most frequent values of a key that are compared: a bound of work.
@@ -41,7 +42,7 @@ pub fn conditional(covering: &Covering, table: &EvidenceTable, conditions: &[Cho
             }
         }
     }
-    near.sort_by_key(|n| std::cmp::Reverse(n.0));
+    near.sort_by_key(|n| Reverse(n.0));
     near.truncate(TOP_CONDITIONS);
     if near.is_empty() {
         return Vec::new();
@@ -55,7 +56,7 @@ pub fn conditional(covering: &Covering, table: &EvidenceTable, conditions: &[Cho
             find(covering, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], tried)
         })
         .collect();
-    out.sort_by_key(|p| std::cmp::Reverse(p.score));
+    out.sort_by_key(|p| Reverse(p.score));
     out.truncate(TOP);
     out
 }
@@ -83,9 +84,8 @@ fn frequent(covering: &Covering, key: usize) -> Vec<u32> {
     top
 }
 
-/// Classes from the pairs of frequent values that meet in groups, of one cluster or of two; values are
-/// united best supported pairs first. `top` are the values as [`frequent`] gives them; `tried` the
-/// number of scopes that this one was chosen from.
+/// Classes from the pairs of frequent values that meet in groups, of one cluster or of two. `top` are the values as
+/// [`frequent`] gives them; `tried` the number of scopes that this one was chosen from.
 fn find(
     covering: &Covering,
     top: &[u32],
@@ -94,146 +94,223 @@ fn find(
     scope: Scope,
     tried: usize,
 ) -> Option<Proposal> {
-    let (columns, thresholds, key) = (&covering.columns, &covering.thresholds, table.keys[0]);
-    let name = &columns.keys[key];
-    let prior = if name.is(Fixed::HOST) { thresholds.host_prior } else { 0 };
-    let may_have_prior = |a: u32, b: u32| {
-        let is_number = |code: u32| code != 0 && operations::is_number(columns, key, code);
-        name.optional()
-            && scope.is_empty()
-            && top.len() <= thresholds.substitution_most_values
-            && !(is_number(a) && is_number(b))
-    };
-    let mut frequent = vec![false; columns.codes_len(key)];
-    top.iter().for_each(|&code| frequent[code as usize] = true);
-    let codes = &columns.codes[key];
-    // Of each pair the groups of one cluster and of two, and those outside the scope.
-    let mut pairs: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
-    let mut outside: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
-    // Those of each section; the scope of a condition is not divided.
-    let mut by_section: HashMap<(u32, u32), BySection, FixedState> = HashMap::default();
-    // Clusters that show a pair, as many as its prior needs.
-    let mut shown: HashMap<(u32, u32), Vec<u32>, FixedState> = HashMap::default();
-    let mut members = Vec::new();
-    for group in 0..table.groups.len() {
-        let of_group = if in_scope(table.groups.first(group)) { &mut pairs } else { &mut outside };
-        members.clear();
-        members.extend(table.groups.members(group).iter().copied().filter(|&r| frequent[codes[r as usize] as usize]));
-        for (i, &a) in members.iter().enumerate() {
-            for &b in members[i + 1..].iter().take(NEAR) {
-                let (x, y) = (codes[a as usize], codes[b as usize]);
-                let same = columns.label[a as usize] == columns.label[b as usize];
-                let pair = (x.min(y), x.max(y));
-                of_group.entry(pair).or_default()[usize::from(same)] += 1;
-                let [section, other] = [a, b].map(|row| columns.sections.of[row as usize]);
-                if scope.is_empty() && x != y && section == other {
-                    by_section.entry(pair).or_default().entry(section).or_default()[usize::from(same)] += 1;
-                }
-                if same && x != y && may_have_prior(x, y) {
-                    let (label, clusters) = (columns.label[a as usize], shown.entry(pair).or_default());
-                    if clusters.len() < thresholds.substitution_min_clusters && !clusters.contains(&label) {
-                        clusters.push(label);
+    let key = table.keys[0];
+    let is_host = covering.columns.keys[key].is(Fixed::HOST);
+    let prior = if is_host { covering.thresholds.host_prior } else { 0 };
+    let search = Search { covering, top, table, key, in_scope, is_everywhere: scope.is_empty(), tried, prior };
+    let classes = search.unite(search.pairs());
+    (classes.gain > 0).then(|| Proposal {
+        scope,
+        action: Action::Classes,
+        keys: vec![key],
+        classes: Some(vec![search.map(&classes.of)]),
+        prior: classes.prior,
+        score: classes.gain as i64,
+    })
+}
+
+/// Two values, the smaller code first.
+type Pair = (u32, u32);
+/// Of each pair the groups in which it is of two clusters, and of one.
+type Counts = HashMap<Pair, [u64; 2], FixedState>;
+
+/// What the groups show of pairs of values.
+#[derive(Default)]
+struct Pairs {
+    in_scope: Counts,
+    outside: Counts,
+    /// Those of each section; the scope of a condition is not divided.
+    by_section: HashMap<Pair, BySection, FixedState>,
+    /// Clusters that show a pair, as many as its prior needs.
+    shown: HashMap<Pair, Vec<u32>, FixedState>,
+}
+
+/// Values that mean the same.
+struct Classes {
+    /// Class of each value in `top`, named by one of its values.
+    of: Vec<u32>,
+    /// Groups of one cluster that the united pairs make.
+    gain: u64,
+    prior: u64,
+}
+
+/// A search for classes of one key.
+struct Search<'a, F> {
+    covering: &'a Covering,
+    top: &'a [u32],
+    table: &'a EvidenceTable,
+    key: usize,
+    in_scope: F,
+    /// The scope is empty.
+    is_everywhere: bool,
+    tried: usize,
+    prior: u64,
+}
+
+impl<F: Fn(u32) -> bool> Search<'_, F> {
+    /// Counts the pairs that meet.
+    fn pairs(&self) -> Pairs {
+        let (columns, groups) = (&self.covering.columns, &self.table.groups);
+        let most_shown = self.covering.thresholds.substitution_min_clusters;
+        let codes = &columns.codes[self.key];
+        let mut frequent = vec![false; columns.codes_len(self.key)];
+        self.top.iter().for_each(|&code| frequent[code as usize] = true);
+        let mut out = Pairs::default();
+        let mut members = Vec::new();
+        for group in 0..groups.len() {
+            let in_scope = (self.in_scope)(groups.first(group));
+            let of_group = if in_scope { &mut out.in_scope } else { &mut out.outside };
+            let is_frequent = |row: &u32| frequent[codes[*row as usize] as usize];
+            members.clear();
+            members.extend(groups.members(group).iter().copied().filter(is_frequent));
+            for (i, &a) in members.iter().enumerate() {
+                for &b in members[i + 1..].iter().take(NEAR) {
+                    let (x, y) = (codes[a as usize], codes[b as usize]);
+                    let same = columns.label[a as usize] == columns.label[b as usize];
+                    let pair = (x.min(y), x.max(y));
+                    of_group.entry(pair).or_default()[usize::from(same)] += 1;
+                    let [section, other] = [a, b].map(|row| columns.sections.of[row as usize]);
+                    if self.is_everywhere && x != y && section == other {
+                        let of_pair = out.by_section.entry(pair).or_default();
+                        of_pair.entry(section).or_default()[usize::from(same)] += 1;
+                    }
+                    if same && x != y && self.may_have_prior(pair) {
+                        let (label, clusters) = (columns.label[a as usize], out.shown.entry(pair).or_default());
+                        if clusters.len() < most_shown && !clusters.contains(&label) {
+                            clusters.push(label);
+                        }
                     }
                 }
             }
         }
+        out
     }
-    let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().filter(|(pair, _)| pair.0 != pair.1).collect();
-    let bound = Bound::classes(thresholds).allowing(covering.noise);
-    let mut narrowed: Vec<(u32, u32)> = Vec::new();
-    for (pair, of) in pairs.iter_mut().filter(|(_, [different, same])| !bound.allows(*same, *different, prior)) {
-        let sections = by_section.get(pair).filter(|_| !covering.without.has(super::Stage::Conditions));
-        if let Some(elsewhere) = sections.and_then(|of| section_pairs::elsewhere(of, bound, thresholds)) {
-            *of = elsewhere;
-            narrowed.push(*pair);
-        }
+
+    /// True for values of parameters with few of them, such as other programs have; two numbers are two pages.
+    fn may_have_prior(&self, (a, b): Pair) -> bool {
+        let columns = &self.covering.columns;
+        let is_number = |code: u32| code != 0 && operations::is_number(columns, self.key, code);
+        columns.keys[self.key].optional()
+            && self.is_everywhere
+            && self.top.len() <= self.covering.thresholds.substitution_most_values
+            && !(is_number(a) && is_number(b))
     }
-    pairs.sort_unstable_by_key(|&(pair, [_, same])| (narrowed.contains(&pair), std::cmp::Reverse(same), pair));
-    // Class of each value in `top`, named by one of its values.
-    let mut class: Vec<u32> = top.to_vec();
-    let by_pair: HashMap<(u32, u32), [u64; 2], FixedState> = pairs.iter().copied().collect();
-    // Values that no cluster has together are of different pages: they do not say how often pages change.
-    let [all_wrong, all_right] =
-        pairs.iter().filter(|(_, of)| of[1] > 0).fold([0, 0], |sum, (_, of)| [sum[0] + of[0], sum[1] + of[1]]);
-    let tried_pairs = tried.max(1) * pairs.len();
-    let (mut gain, mut given) = (0, prior);
-    let mut are_narrowed = false;
-    for (pair, [different, same]) in pairs {
-        // The sections against a narrowed pair would take the others along.
-        if narrowed.contains(&pair) && gain > 0 && !are_narrowed {
-            break;
-        }
-        let [wrong, right] = outside.get(&pair).copied().unwrap_or_default();
-        let is_chosen =
-            |outside, tried, permille| conditions::is_by_chance([same, different], outside, tried, bound, permille);
-        // Of many scopes, and of many pairs that are wrong now and then, some are right by chance.
-        let others = [all_right - same, all_wrong.saturating_sub(different)];
-        let is_by_chance = is_chosen([right, wrong], tried, thresholds.condition_chance_permille)
-            || is_chosen(others, tried_pairs, thresholds.classes_chance_permille);
-        let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
-        let (a, b) = (of(pair.0), of(pair.1));
-        if a == b || is_by_chance {
-            continue;
-        }
-        // What other programs do is no evidence where this one shows otherwise.
-        let is_backed = different == 0
-            && !narrowed.contains(&pair)
-            && shown.get(&pair).map_or(0, Vec::len) >= thresholds.substitution_min_clusters;
-        let prior = if is_backed { prior.max(thresholds.substitution_prior) } else { prior };
-        // Two classes become one, so all their values are joined, not these two alone.
-        let members = |of: u32| top.iter().zip(&class).filter(move |(_, class)| **class == of).map(|(&code, _)| code);
-        let between = members(a).flat_map(|x| members(b).map(move |y| (x.min(y), x.max(y))));
-        let sum = between.filter_map(|pair| by_pair.get(&pair)).fold([0, 0], |[d, s], of| [d + of[0], s + of[1]]);
-        if bound.holds(same, different, prior) && (!is_backed || sum[0] == 0) {
-            given = given.max(prior);
-            class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
-            gain += same;
-            are_narrowed = narrowed.contains(&pair);
-        }
-    }
-    if gain == 0 {
-        return None;
-    }
-    // A value seen only in URLs that redirect, or declare another canonical, is no representative where
-    // another is.
-    let mut live = vec![false; columns.codes_len(key)];
-    let fetchable = codes.iter().zip(&columns.fetchable).filter(|(_, fetchable)| **fetchable);
-    fetchable.for_each(|(&code, _)| live[code as usize] = true);
-    let mut table_of: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
-    for root in top {
-        let all: Vec<u32> = top.iter().zip(&class).filter(|(_, c)| *c == root).map(|(&code, _)| code).collect();
-        if all.len() < 2 {
-            continue;
-        }
-        if name.is(Fixed::EXTENSION) && all.contains(&0) {
-            // The extension of a page written without one is known only where there is exactly one.
-            if let [code, 0] = all[..] {
-                table_of[0] = code;
+
+    /// Unites values, best supported pairs first.
+    fn unite(&self, pairs: Pairs) -> Classes {
+        let Pairs { in_scope, outside, by_section, shown } = pairs;
+        let (top, thresholds) = (self.top, &self.covering.thresholds);
+        let bound = Bound::classes(thresholds).allowing(self.covering.noise);
+        let mut pairs: Vec<(Pair, [u64; 2])> = in_scope.into_iter().filter(|(pair, _)| pair.0 != pair.1).collect();
+        let narrowed = self.narrow(&mut pairs, &by_section, bound);
+        pairs.sort_unstable_by_key(|&(pair, [_, same])| (narrowed.contains(&pair), Reverse(same), pair));
+        let by_pair: Counts = pairs.iter().copied().collect();
+        // Values that no cluster has together are of different pages: they do not say how often pages change.
+        let [all_wrong, all_right] =
+            pairs.iter().filter(|(_, of)| of[1] > 0).fold([0, 0], |sum, (_, of)| [sum[0] + of[0], sum[1] + of[1]]);
+        let tried_pairs = self.tried.max(1) * pairs.len();
+        let mut out = Classes { of: top.to_vec(), gain: 0, prior: self.prior };
+        let mut are_narrowed = false;
+        for (pair, [different, same]) in pairs {
+            // The sections against a narrowed pair would take the others along.
+            if narrowed.contains(&pair) && out.gain > 0 && !are_narrowed {
+                break;
             }
-            continue;
-        }
-        let rows = (0..columns.len() as u32).filter(|&row| in_scope(row) && all.contains(&codes[row as usize]));
-        let members = operations::of_origins(columns, key, all.clone());
-        let to = operations::chosen(columns, key, rows, members.iter().copied()).unwrap_or_else(|| {
-            // Absent where it is among them, else the representative.
-            let named = members.iter().copied().filter(|&code| code != 0 || name.is(Fixed::TRAILING_SLASH));
-            let absent = members.contains(&0) && !name.is(Fixed::TRAILING_SLASH);
-            let any_live = members.iter().any(|&code| live[code as usize]);
-            if absent && (live[0] || !any_live) {
-                return 0;
+            let [wrong, right] = outside.get(&pair).copied().unwrap_or_default();
+            let is_chosen =
+                |outside, tried, permille| conditions::is_by_chance([same, different], outside, tried, bound, permille);
+            // Of many scopes, and of many pairs that are wrong now and then, some are right by chance.
+            let others = [all_right - same, all_wrong.saturating_sub(different)];
+            let is_by_chance = is_chosen([right, wrong], self.tried, thresholds.condition_chance_permille)
+                || is_chosen(others, tried_pairs, thresholds.classes_chance_permille);
+            let at = |code: u32| top.iter().position(|&t| t == code).expect("only frequent values are compared");
+            let (a, b) = (out.of[at(pair.0)], out.of[at(pair.1)]);
+            if a == b || is_by_chance {
+                continue;
             }
-            let named = named.filter(|&code| live[code as usize] || !any_live);
-            operations::representative(columns, key, named, thresholds.value_near)
-        });
-        all.iter().for_each(|&c| table_of[c as usize] = to);
+            // What other programs do is no evidence where this one shows otherwise.
+            let is_backed = different == 0
+                && !narrowed.contains(&pair)
+                && shown.get(&pair).map_or(0, Vec::len) >= thresholds.substitution_min_clusters;
+            let prior = if is_backed { self.prior.max(thresholds.substitution_prior) } else { self.prior };
+            // Two classes become one, so all their values are joined, not these two alone.
+            let members = |of: u32| top.iter().zip(&out.of).filter(move |(_, of_top)| **of_top == of).map(|(&c, _)| c);
+            let between = members(a).flat_map(|x| members(b).map(move |y| (x.min(y), x.max(y))));
+            let wrong: u64 = between.filter_map(|pair| by_pair.get(&pair)).map(|[different, _]| different).sum();
+            if bound.holds(same, different, prior) && (!is_backed || wrong == 0) {
+                out.prior = out.prior.max(prior);
+                out.of.iter_mut().filter(|of| **of == b).for_each(|of| *of = a);
+                out.gain += same;
+                are_narrowed = narrowed.contains(&pair);
+            }
+        }
+        out
     }
-    let score = gain as i64;
-    Some(Proposal {
-        scope,
-        action: Action::Classes,
-        keys: vec![key],
-        classes: Some(vec![table_of]),
-        prior: given,
-        score,
-    })
+
+    /// Leaves of pairs that do not hold what sections show that are not against them; those pairs.
+    fn narrow(
+        &self,
+        pairs: &mut [(Pair, [u64; 2])],
+        by_section: &HashMap<Pair, BySection, FixedState>,
+        bound: Bound,
+    ) -> Vec<Pair> {
+        let thresholds = &self.covering.thresholds;
+        let mut narrowed = Vec::new();
+        if self.covering.without.has(super::Stage::Conditions) {
+            return narrowed;
+        }
+        for (pair, of) in pairs.iter_mut().filter(|(_, [wrong, right])| !bound.allows(*right, *wrong, self.prior)) {
+            let elsewhere = by_section.get(pair).and_then(|of| section_pairs::elsewhere(of, bound, thresholds));
+            if let Some(elsewhere) = elsewhere {
+                *of = elsewhere;
+                narrowed.push(*pair);
+            }
+        }
+        narrowed
+    }
+
+    /// The value that stands for each value of the key, where `classes` are those of the frequent ones.
+    fn map(&self, classes: &[u32]) -> Vec<u32> {
+        let (columns, key, top) = (&self.covering.columns, self.key, self.top);
+        let (name, codes) = (&columns.keys[key], &columns.codes[key]);
+        // A value seen only in URLs that redirect, or declare another canonical, is no representative where
+        // another is.
+        let mut live = vec![false; columns.codes_len(key)];
+        let fetchable = codes.iter().zip(&columns.fetchable).filter(|(_, fetchable)| **fetchable);
+        fetchable.for_each(|(&code, _)| live[code as usize] = true);
+        let mut map: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
+        for root in top {
+            let all: Vec<u32> = top.iter().zip(classes).filter(|(_, of)| *of == root).map(|(&code, _)| code).collect();
+            if all.len() < 2 {
+                continue;
+            }
+            if name.is(Fixed::EXTENSION) && all.contains(&0) {
+                // The extension of a page written without one is known only where there is exactly one.
+                if let [code, 0] = all[..] {
+                    map[0] = code;
+                }
+                continue;
+            }
+            let in_scope = |row: &u32| (self.in_scope)(*row) && all.contains(&codes[*row as usize]);
+            let rows = (0..columns.len() as u32).filter(in_scope);
+            let members = operations::of_origins(columns, key, all.clone());
+            let to = operations::chosen(columns, key, rows, members.iter().copied())
+                .unwrap_or_else(|| self.representative(&members, &live));
+            all.iter().for_each(|&code| map[code as usize] = to);
+        }
+        map
+    }
+
+    /// Absent where it is among the values, else one that fetched pages have.
+    fn representative(&self, members: &[u32], live: &[bool]) -> u32 {
+        let (columns, key) = (&self.covering.columns, self.key);
+        let is_slash = columns.keys[key].is(Fixed::TRAILING_SLASH);
+        let any_live = members.iter().any(|&code| live[code as usize]);
+        if members.contains(&0) && !is_slash && (live[0] || !any_live) {
+            return 0;
+        }
+        let named = members.iter().copied().filter(|&code| code != 0 || is_slash);
+        let named = named.filter(|&code| live[code as usize] || !any_live);
+        operations::representative(columns, key, named, self.covering.thresholds.value_near)
+    }
 }

@@ -14,7 +14,7 @@
 use super::operations::plainness;
 use super::points::Reader;
 use super::reduced::Identity;
-use super::{Thresholds, Training, value_ranges};
+use super::{Thresholds, Training, identity_pages, value_ranges};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::NormalUrl;
@@ -27,98 +27,24 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
     if too_noisy(&identities, training, thresholds) {
         return;
     }
-    let tokenizer = rules.tokenizer();
     let set = RuleSet::new(vec![rules.clone()]);
-    let mut scratch = Scratch::default();
-    for identity in &mut identities {
-        let own = |&row: &u32| {
-            let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
-            cluster == identity.majority && !elsewhere
-        };
-        let composed = behind_origin(identity.composed.as_bytes());
-        // Path and query of the members, without a fragment that is no key: both URLs are one request.
-        let tail = |&row: &u32| {
-            let normal = training.normal(row as usize)?;
-            let tail = &normal.without_fragment(tokenizer)[normal.split().path.0 as usize..];
-            (normal.as_bytes() == training.url(row as usize)).then_some(tail)
-        };
-        let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
-        let page = if tails.clone().any(|tail| tail == composed) {
-            Some(composed)
-        } else {
-            // A page has no parameter that rules leave out.
-            let names = names(composed);
-            let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.binary_search(name).is_ok());
-            tails.filter(keeps).min_by_key(|&tail| plainness(tail))
-        };
-        let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
-        identity.listed = page.is_some();
-        identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
-        let page = page.filter(|_| leads_away);
-        let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
-        identity.is_requested = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
-        identity.page = on_origin_of(&identity.composed, page.unwrap_or(composed));
-        let is_member = |row: &&u32| training.clusters[**row as usize] == identity.majority;
-        let tails = || identity.rows.iter().filter(is_member).filter_map(tail);
-        let source = match tails().any(|tail| tail == behind_origin(identity.page.as_bytes())) {
-            true => identity.page.clone(),
-            false => tails()
-                .min_by_key(|&tail| plainness(tail))
-                .map_or_else(|| identity.page.clone(), |tail| on_origin_of(&identity.composed, tail)),
-        };
-        let mut reduced = |url: &NormalUrl| set.apply_normal(url.by_ref(), Some(0), &mut scratch).url.to_vec();
-        let is_reduced = source == identity.page || reduced(&source) == identity.composed.as_bytes();
-        identity.source = if is_reduced { source } else { identity.page.clone() };
-    }
-    let mut reader = Reader::new(&rules.tokens);
+    identity_pages::choose(&mut identities, training, rules.tokenizer(), &set);
     let earlier = training.hints.previous.as_ref().map(|rules| RuleSet::new(vec![SiteRules::clone(rules)]));
+    let mut reader = Reader::new(&rules.tokens);
     let mut look_ups = Vec::new();
     let mut target_of: Vec<usize> = (0..identities.len()).collect();
     let mut best_of = target_of.clone();
-    let mut by_cluster: Vec<(u32, &[u8], usize)> = identities
-        .iter()
-        .enumerate()
-        .filter(|(_, identity)| identity.pure)
-        .map(|(n, identity)| (identity.majority, origin(identity.composed.as_bytes()), n))
-        .collect();
-    by_cluster.sort_unstable();
-    for cluster in by_cluster.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|c| c.len() > 1) {
-        let numbers: Vec<Vec<Vec<u8>>> =
-            cluster.iter().map(|c| reader.numbers(identities[c.2].page.by_ref())).collect();
-        let page = |at: usize| identities[cluster[at].2].page.as_bytes();
-        // Votes of an earlier result: the page that it led most of the others to.
-        let mut votes = vec![0u32; cluster.len()];
-        for at in (0..cluster.len()).filter(|_| earlier.is_some()) {
-            let Some(rules) = &earlier else { continue };
-            // A URL that was met: what only new rules write, the earlier result does not know.
-            let source = &identities[cluster[at].2].source;
-            let led_to = NormalUrl::new(rules.apply_normal(source.by_ref(), Some(0), &mut scratch).url);
-            let Ok(led_to) = led_to else { continue };
-            let now = set.apply_normal(led_to.by_ref(), Some(0), &mut scratch).url;
-            let is_it =
-                |to: usize| page(to) == led_to.as_bytes() || identities[cluster[to].2].composed.as_bytes() == now;
-            if let Some(to) = (0..cluster.len()).find(|&to| to != at && is_it(to)) {
-                votes[to] += 1;
+    for cluster in by_cluster(&identities) {
+        let of: Vec<&Identity> = cluster.iter().map(|&n| &identities[n]).collect();
+        let numbers: Vec<Vec<Vec<u8>>> = of.iter().map(|of| reader.numbers(of.page.by_ref())).collect();
+        let votes = earlier.as_ref().map_or_else(|| vec![0; of.len()], |earlier| votes(&of, earlier, &set));
+        let Some(best) = best(&of, &votes, &numbers, thresholds) else { continue };
+        for (at, &n) in cluster.iter().enumerate() {
+            best_of[n] = cluster[best];
+            if at != best && holds(&numbers[at], &numbers[best]) {
+                look_ups.push([of[at].source.as_str().to_owned(), of[best].page.as_str().to_owned()]);
+                target_of[n] = cluster[best];
             }
-        }
-        let rank = |&at: &usize| {
-            let listed = identities[cluster[at].2].listed;
-            // The URL with the fewest numbers first: the others may lead to it.
-            (
-                Reverse(votes[at]),
-                numbers[at].len(),
-                !identities[cluster[at].2].is_requested,
-                cluster.len() >= thresholds.look_up_many && !listed,
-                plainness(page(at)),
-            )
-        };
-        let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);
-        let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };
-        cluster.iter().for_each(|c| best_of[c.2] = cluster[best].2);
-        for at in (0..cluster.len()).filter(|&at| at != best && holds(&numbers[at], &numbers[best])) {
-            let of = |at: usize| &identities[cluster[at].2];
-            look_ups.push([of(at).source.as_str().to_owned(), of(best).page.as_str().to_owned()]);
-            target_of[cluster[at].2] = cluster[best].2;
         }
     }
     let page = |n: usize| {
@@ -135,6 +61,51 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
     look_ups.sort_unstable();
     rules.aliases = look_ups;
     rules.written = written(rules, training, &identities, &set);
+}
+
+/// The identities, by index, that hold one and the same cluster on one origin, where there are several.
+fn by_cluster(identities: &[Identity]) -> Vec<Vec<usize>> {
+    let pure = identities.iter().enumerate().filter(|(_, identity)| identity.pure);
+    let mut pure: Vec<(u32, &[u8], usize)> =
+        pure.map(|(n, identity)| (identity.majority, origin(identity.composed.as_bytes()), n)).collect();
+    pure.sort_unstable();
+    let clusters = pure.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|cluster| cluster.len() > 1);
+    clusters.map(|cluster| cluster.iter().map(|of| of.2).collect()).collect()
+}
+
+/// Votes of an earlier result for each identity of a cluster: how many of the others it led to its page. `now` applies
+/// the rules as they are.
+fn votes(cluster: &[&Identity], earlier: &RuleSet, now: &RuleSet) -> Vec<u32> {
+    let mut scratch = Scratch::default();
+    let mut votes = vec![0u32; cluster.len()];
+    for (at, identity) in cluster.iter().enumerate() {
+        // A URL that was met: what only new rules write, the earlier result does not know.
+        let led_to = earlier.apply_normal(identity.source.by_ref(), Some(0), &mut scratch).url;
+        let Ok(led_to) = NormalUrl::new(led_to) else { continue };
+        let reduced = now.apply_normal(led_to.by_ref(), Some(0), &mut scratch).url;
+        let is_it = |of: &Identity| of.page.as_bytes() == led_to.as_bytes() || of.composed.as_bytes() == reduced;
+        if let Some(to) = (0..cluster.len()).find(|&to| to != at && is_it(cluster[to])) {
+            votes[to] += 1;
+        }
+    }
+    votes
+}
+
+/// The identity of a cluster to whose page the others are led: the first one of those fetched in the order of votes, of
+/// the fewest `numbers` (the others may lead to it), and of plain pages that were met.
+fn best(cluster: &[&Identity], votes: &[u32], numbers: &[Vec<Vec<u8>>], thresholds: &Thresholds) -> Option<usize> {
+    let rank = |&at: &usize| {
+        let Identity { listed, is_requested, page, .. } = cluster[at];
+        (
+            Reverse(votes[at]),
+            numbers[at].len(),
+            !is_requested,
+            cluster.len() >= thresholds.look_up_many && !listed,
+            plainness(page.as_bytes()),
+        )
+    };
+    let fetchable = (0..cluster.len()).filter(|&at| cluster[at].fetchable);
+    fetchable.min_by(|a, b| rank(a).cmp(&rank(b)))
 }
 
 /// [`SiteRules::written`] for the look-ups and value ranges of `rules`: of the rules that write a URL those of the
@@ -171,40 +142,6 @@ fn written(
 fn holds(all: &[Vec<u8>], some: &[Vec<u8>]) -> bool {
     let mut all = all.iter();
     some.iter().all(|value| all.any(|other| other == value))
-}
-
-/// Names of the parameters of a path and query, sorted.
-fn names(tail: &[u8]) -> Vec<&[u8]> {
-    let name = |pair: &'_ [u8]| memchr::memchr(b'=', pair).map_or(pair.len(), |at| at + 1);
-    let mut names: Vec<&[u8]> = split(tail).1.map(|pair| &pair[..name(pair)]).collect();
-    names.sort_unstable();
-    names
-}
-
-/// True where a path and query has the path of another one, and its parameters among others.
-fn holds_request(tail: &[u8], other: &[u8]) -> bool {
-    let ((path, parameters), (other, mut others)) = (split(tail), split(other));
-    let parameters: HashSet<&[u8], FixedState> = parameters.collect();
-    path == other && others.all(|pair| parameters.contains(pair))
-}
-
-/// The path, and the parameters, of a path and query; no fragment.
-fn split(tail: &[u8]) -> (&[u8], impl Iterator<Item = &[u8]>) {
-    let tail = &tail[..memchr::memchr(b'#', tail).unwrap_or(tail.len())];
-    let path = memchr::memchr(b'?', tail).unwrap_or(tail.len());
-    let query = tail.get(path + 1..).unwrap_or_default();
-    (&tail[..path], query.split(|&b| b == b'&' || b == b';').filter(|pair| !pair.is_empty()))
-}
-
-/// Path, query and fragment of a URL in normal form.
-fn behind_origin(url: &[u8]) -> &[u8] {
-    &url[origin(url).len()..]
-}
-
-/// A URL with the path and query of another one.
-fn on_origin_of(url: &NormalUrl, tail: &[u8]) -> NormalUrl {
-    let url = [origin(url.as_bytes()), tail].concat();
-    NormalUrl::new(&url).expect("path and query of a normal form behind an origin of one")
 }
 
 /// Adds exceptions: training pages whose URLs are of different clusters are excepted from the one rule

@@ -4,6 +4,7 @@
 //! docs/method.md, "What undust does".
 pub mod absence;
 pub mod adopt;
+mod attempt;
 mod binomial;
 mod candidates;
 mod carried;
@@ -31,12 +32,14 @@ mod generalization;
 pub mod held_out;
 pub mod hints;
 pub mod hypergeometric;
+mod identity_pages;
 mod joint;
 mod leads;
 mod lines;
 pub mod lookups;
 pub mod mirrors;
 mod names_behind;
+mod narrow;
 pub mod noise;
 pub mod operations;
 mod order;
