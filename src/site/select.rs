@@ -46,8 +46,27 @@ pub struct Move {
 
 /// Chooses destinations and the moves to them.
 pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u128]) -> Vec<Move> {
-    let (count, near, rarer) = (forms.list.len(), forms.thresholds.form_near, forms.thresholds.form_rarer);
-    let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let into = candidates_into(forms);
+    let mut order = by_energy(forms, &into, energy).into_iter();
+    let tenants = forms.list.iter().map(|form| columns.sections.tenants(&form.rows)).collect();
+    let (usual, done) = (Usual::new(forms, columns), vec![false; forms.list.len()]);
+    let mut selection = Selection { forms, columns, into, usual, tenants, done, moves: Vec::new() };
+    let mut again = None;
+    while let Some(first) = again.take().or_else(|| order.next()) {
+        if !selection.is_free(first) {
+            continue;
+        }
+        let destination = selection.destination(first);
+        // It moves to the other one, or is tried again.
+        again = (destination != first).then_some(first);
+        selection.move_to(destination);
+    }
+    selection.moves
+}
+
+/// The candidates that move to each form, best first.
+fn candidates_into(forms: &Forms) -> Vec<Vec<usize>> {
+    let mut into: Vec<Vec<usize>> = vec![Vec::new(); forms.list.len()];
     for (i, candidate) in forms.candidates.iter().enumerate() {
         into[candidate.target].push(i);
     }
@@ -57,137 +76,170 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u128]) -> Vec<Move
             b.weight.total_cmp(&a.weight).then_with(|| a.source.cmp(&b.source))
         });
     }
-    let mut order: Vec<usize> = (0..count).filter(|&f| !into[f].is_empty()).collect();
+    into
+}
+
+/// The forms to which others may move, by falling energy.
+fn by_energy(forms: &Forms, into: &[Vec<usize>], energy: &[u128]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..forms.list.len()).filter(|&form| !into[form].is_empty()).collect();
     order.sort_by(|&a, &b| {
         let rank = |f: usize| (forms.list[f].slots.len(), Reverse(forms.list[f].volume), f);
         energy[b].cmp(&energy[a]).then_with(|| rank(a).cmp(&rank(b)))
     });
-    let usual = Usual::new(forms, columns);
-    let mut order = order.into_iter();
-    let mut again = None;
-    let tenants: Vec<_> = forms.list.iter().map(|form| columns.sections.tenants(&form.rows)).collect();
-    let mut done = vec![false; count];
-    let mut moves = Vec::new();
-    while let Some(first) = again.take().or_else(|| order.next()) {
-        // Where a part of its rows has moved, URLs that another form would write may be of that part.
-        let is_free = |f: usize| !done[f] && forms.list[f].moved.is_empty();
-        if !is_free(first) {
-            continue;
+    order
+}
+
+/// Destinations and moves as far as they are chosen.
+struct Selection<'a> {
+    forms: &'a mut Forms,
+    columns: &'a Columns,
+    /// Candidates that move to each form, best first.
+    into: Vec<Vec<usize>>,
+    usual: Usual,
+    /// Tenants of each form.
+    tenants: Vec<BTreeSet<u32>>,
+    /// Forms that are a destination, or have moved.
+    done: Vec<bool>,
+    moves: Vec<Move>,
+}
+
+impl Selection<'_> {
+    /// Where a part of its rows has moved, URLs that another form would write may be of that part.
+    fn is_free(&self, form: usize) -> bool {
+        !self.done[form] && self.forms.list[form].moved.is_empty()
+    }
+
+    fn sources(&self, form: usize) -> impl Iterator<Item = usize> {
+        self.into.get(form).into_iter().flatten().map(|&i| self.forms.candidates[i].source)
+    }
+
+    /// The destination of those that `first` and another one may be for each other.
+    fn destination(&self, first: usize) -> usize {
+        let (forms, columns) = (&*self.forms, self.columns);
+        let (near, rarer) = (forms.thresholds.form_near, forms.thresholds.form_rarer);
+        let is_mutual = |form: &usize| self.is_free(*form) && self.sources(*form).any(|of| of == first);
+        let mutual: Vec<usize> = self.sources(first).filter(is_mutual).collect();
+        if let Some(earlier) = mutual.iter().copied().filter(|&form| is_earlier(forms, columns, form, first)).min() {
+            return earlier;
         }
-        let volume = |f: usize| forms.list[f].volume;
-        let is_alike = |f: &usize| volume(*f) * near >= volume(first) && volume(first) * near >= volume(*f);
-        let is_mutual = |f: &usize| into[*f].iter().any(|&i| forms.candidates[i].source == first);
-        let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| is_free(f));
-        let mutual: Vec<usize> = others.filter(is_mutual).collect();
-        let earlier = mutual.iter().copied().filter(|&f| is_earlier(forms, columns, f, first)).min();
-        let keeps_first = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
-        let destination = earlier.unwrap_or_else(|| {
-            let usual_first = |a: &usize, b: &usize| usual.rank(*a).cmp(&usual.rank(*b));
-            // Beside it, the URLs of `first` are mostly written by rules.
-            let is_met = |f: &usize| !keeps_first() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
-            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !keeps_first()).chain([first]);
-            let met = mutual.iter().copied().filter(is_met).min_by(usual_first);
-            let chosen = met.or_else(|| alike.min_by(usual_first)).unwrap_or(first);
-            if keeps_first() { chosen } else { hub(forms, columns, &into, &done, chosen).unwrap_or(chosen) }
-        });
-        // It moves to the other one, or is tried again.
-        again = (destination != first).then_some(first);
-        done[destination] = true;
-        let own: Mapping = forms.list[destination].slots.iter().map(|&k| (k, k)).collect();
+        let volume = |form: usize| forms.list[form].volume;
+        let is_alike = |form: &usize| volume(*form) * near >= volume(first) && volume(first) * near >= volume(*form);
+        let by_use = |a: &usize, b: &usize| self.usual.rank(*a).cmp(&self.usual.rank(*b));
+        if mutual.iter().any(|&form| is_earlier(forms, columns, first, form)) {
+            return first;
+        }
+        // Beside it, the URLs of `first` are mostly written by rules.
+        let is_met = |form: &usize| is_invented(&forms.list[*form], &forms.list[first], columns, rarer);
+        let met = mutual.iter().copied().filter(is_met).min_by(by_use);
+        let alike = mutual.iter().copied().filter(is_alike).chain([first]);
+        let chosen = met.or_else(|| alike.min_by(by_use)).unwrap_or(first);
+        self.hub(chosen).unwrap_or(chosen)
+    }
+
+    /// A form to which `destination` may move, and so may another that may not move to `destination`: its pages
+    /// are in both, and the two have few in common. All three keep one URL a page where it is the destination. Not
+    /// where more pages of `destination` are not known in it than the other form has: they may not be there.
+    fn hub(&self, destination: usize) -> Option<usize> {
+        let (forms, columns) = (&*self.forms, self.columns);
+        let rarer = forms.thresholds.form_rarer;
+        let moves = |from: usize, to: usize| {
+            let is_candidate = self.sources(to).any(|source| source == from);
+            is_candidate && !is_invented(&forms.list[from], &forms.list[to], columns, rarer)
+        };
+        let pages = |form: usize| forms.list[form].rows.iter().map(|&row| columns.label[row as usize]);
+        let is_hub = |&hub: &usize| {
+            if !self.is_free(hub) || !moves(destination, hub) {
+                return false;
+            }
+            let known: BTreeSet<u32> = pages(hub).collect();
+            let unknown = pages(destination).filter(|page| !known.contains(page)).count();
+            let mut others = self.sources(hub).filter(|&from| from != destination && !self.done[from]);
+            let is_lost = |from: usize| {
+                let ends = [from, destination].map(|form| &forms.list[form]);
+                let is_whole = !forms.list[from].slots.is_empty() && !forms.list[destination].slots.is_empty();
+                is_whole
+                    && unknown <= forms.list[from].rows.len()
+                    && moves(from, hub)
+                    && !moves(from, destination)
+                    && are_far(columns, ends, &forms.list[hub].rows, &forms.thresholds)
+            };
+            others.any(is_lost)
+        };
+        self.sources(destination).find(is_hub)
+    }
+
+    /// Moves to a destination what may move to it, straight or over others that do.
+    fn move_to(&mut self, destination: usize) {
+        self.done[destination] = true;
+        let own: Mapping = self.forms.list[destination].slots.iter().map(|&key| (key, key)).collect();
         let mut members: Vec<(usize, Mapping)> = vec![(destination, own)];
         let mut at = 0;
         while at < members.len() {
             let (through, chain) = members[at].clone();
             at += 1;
-            for &i in into.get(through).into_iter().flatten() {
-                let candidate = &forms.candidates[i];
+            for i in self.into.get(through).cloned().unwrap_or_default() {
+                let candidate = &self.forms.candidates[i];
                 let source = candidate.source;
                 let step = |key: usize| candidate.mapping.iter().find(|m| m.0 == key).map(|m| m.1);
-                let composed: Option<Mapping> = chain.iter().map(|&(kd, kz)| Some((kd, step(kz)?))).collect();
-                let Some(composed) = composed.filter(|_| !done[source]) else { continue };
-                let (from, to) = (&forms.list[source], &forms.list[destination]);
-                // A tenant's copies of other pages do not move those.
-                let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
-                // The ends of a chain; a direct candidate was tested when it was found.
-                let is_far = || {
-                    let links = members[1..].iter().flat_map(|(form, _)| &forms.list[*form].rows).copied();
-                    !composed.is_empty() && are_far(columns, [from, to], &links.collect::<Vec<_>>(), &forms.thresholds)
-                };
-                if is_invented(from, to, columns, rarer) || is_apart || through != destination && is_far() {
-                    continue;
+                let mapping: Option<Mapping> = chain.iter().map(|&(to, from)| Some((to, step(from)?))).collect();
+                if let Some(mapping) = mapping.filter(|_| !self.done[source])
+                    && self.may_move(source, &mapping, &members, through)
+                    && let Some(source) = self.try_move(source, &mapping, &members)
+                {
+                    members.push((source, mapping));
                 }
-                let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
-                all.push((source, &composed));
-                let groups = forms.test(columns, &all);
-                if !holds(&groups, composed.is_empty(), forms) {
-                    continue;
-                }
-                let held = shown::held(
-                    columns,
-                    [source, destination].map(|form| &forms.list[form]),
-                    &composed,
-                    (&groups, forms.least_clusters),
-                    &forms.thresholds,
-                );
-                if held.iter().any(|(_, values)| values.is_empty()) {
-                    continue;
-                }
-                let source = match &*held {
-                    [(key, values)] if forms.list[source].has_others(columns, *key, values) => {
-                        let part = forms.split(columns, source, *key, values);
-                        forms.list[source].moved.push((*key, values.clone()));
-                        part
-                    }
-                    _ => {
-                        done[source] = true;
-                        source
-                    }
-                };
-                moves.push(Move {
-                    held,
-                    source,
-                    target: destination,
-                    mapping: composed.clone(),
-                    evidence: groups.totals(),
-                    clusters: groups.clusters(),
-                });
-                members.push((source, composed));
             }
         }
     }
-    moves
-}
 
-/// A form to which `destination` may move, and so may another that may not move to `destination`: its pages
-/// are in both, and the two have few in common. All three keep one URL a page where it is the destination. Not
-/// where more pages of `destination` are not known in it than the other form has: they may not be there.
-fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], destination: usize) -> Option<usize> {
-    let rarer = forms.thresholds.form_rarer;
-    let source = |i: &usize| forms.candidates[*i].source;
-    let moves = |from: usize, to: usize| {
-        let is_candidate = into[to].iter().any(|i| source(i) == from);
-        is_candidate && !is_invented(&forms.list[from], &forms.list[to], columns, rarer)
-    };
-    let pages = |form: usize| forms.list[form].rows.iter().map(|&row| columns.label[row as usize]);
-    let is_hub = |&hub: &usize| {
-        if done[hub] || !forms.list[hub].moved.is_empty() || !moves(destination, hub) {
-            return false;
-        }
-        let known: BTreeSet<u32> = pages(hub).collect();
-        let unknown = pages(destination).filter(|page| !known.contains(page)).count();
-        let mut others = into[hub].iter().map(source).filter(|&from| from != destination && !done[from]);
-        let is_lost = |from: usize| {
-            let ends = [from, destination].map(|form| &forms.list[form]);
-            let is_whole = !forms.list[from].slots.is_empty() && !forms.list[destination].slots.is_empty();
-            is_whole
-                && unknown <= forms.list[from].rows.len()
-                && moves(from, hub)
-                && !moves(from, destination)
-                && are_far(columns, ends, &forms.list[hub].rows, &forms.thresholds)
+    /// True where nothing forbids a move to the first of `members` by way of the form `through`.
+    fn may_move(&self, source: usize, mapping: &Mapping, members: &[(usize, Mapping)], through: usize) -> bool {
+        let (forms, columns, destination) = (&*self.forms, self.columns, members[0].0);
+        let (from, to) = (&forms.list[source], &forms.list[destination]);
+        // A tenant's copies of other pages do not move those.
+        let is_apart = self.tenants[source] != self.tenants[destination] && !keeps_tenant(from, to, mapping, columns);
+        // The ends of a chain; a direct candidate was tested when it was found.
+        let is_far = || {
+            let links = members[1..].iter().flat_map(|(form, _)| &forms.list[*form].rows).copied();
+            !mapping.is_empty() && are_far(columns, [from, to], &links.collect::<Vec<_>>(), &forms.thresholds)
         };
-        others.any(is_lost)
-    };
-    into[destination].iter().map(source).find(is_hub)
+        !is_invented(from, to, columns, forms.thresholds.form_rarer)
+            && !is_apart
+            && (through == destination || !is_far())
+    }
+
+    /// Tests a move to the first of `members` on the rows of all of them; the form that moves, which is the part of
+    /// `source` with the values that were shown.
+    fn try_move(&mut self, source: usize, mapping: &Mapping, members: &[(usize, Mapping)]) -> Option<usize> {
+        let (columns, destination) = (self.columns, members[0].0);
+        let forms = &mut *self.forms;
+        let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(form, mapping)| (*form, mapping)).collect();
+        all.push((source, mapping));
+        let groups = forms.test(columns, &all);
+        if !holds(&groups, mapping.is_empty(), forms) {
+            return None;
+        }
+        let ends = [source, destination].map(|form| &forms.list[form]);
+        let held = shown::held(columns, ends, mapping, (&groups, forms.least_clusters), &forms.thresholds);
+        if held.iter().any(|(_, values)| values.is_empty()) {
+            return None;
+        }
+        let source = match &*held {
+            [(key, values)] if forms.list[source].has_others(columns, *key, values) => {
+                let part = forms.split(columns, source, *key, values);
+                forms.list[source].moved.push((*key, values.clone()));
+                part
+            }
+            _ => {
+                self.done[source] = true;
+                source
+            }
+        };
+        let (evidence, clusters) = (groups.totals(), groups.clusters());
+        let mapping = mapping.clone();
+        self.moves.push(Move { held, source, target: destination, mapping, evidence, clusters });
+        Some(source)
+    }
 }
 
 /// True where few pages of one end of a chain of forms are known in the other, so that the ends may not move
